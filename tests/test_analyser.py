@@ -119,19 +119,63 @@ def test_what_builds_documentation_is_executed_once(tmp_path: Path) -> None:
     """Once for its own facts, and once for all the classes that it is called for."""
     file = tmp_path / "layers.py"
     file.write_text(DOCUMENTED + "".join(CLASS.format(number=number) for number in range(20)))
+    assert executed_in(file).count("document") == 2
+
+
+INHERITED = """\
+from torch import nn
+
+
+class Base(nn.Module):
+    gated = True
+
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        self.kind = self.chosen(config.kind)
+
+    def chosen(self, kind):
+        return kind if self.gated else self.config.other
+"""
+
+HEIR = """
+
+class Model{number}(Base):
+    gated = {gated}
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.layer = nn.Linear({number}, 3)
+"""
+
+
+def test_inherited_methods_are_executed_once_for_each_answer(tmp_path: Path) -> None:
+    """Once for the own facts, once for the class itself, and once for all classes that answer alike."""
+    counts = []
+    for heirs in (2, 20):
+        file = tmp_path / f"models{heirs}.py"
+        models = (HEIR.format(number=number, gated=number % 2 == 0) for number in range(1, heirs + 1))
+        file.write_text(INHERITED + "".join(models))
+        executed = executed_in(file)
+        counts.append((executed.count("Base.__init__"), executed.count("Base.chosen")))
+    assert counts[0] == counts[1]
+
+
+def executed_in(file: Path) -> list[str]:
+    """The names of the functions that the analysis of a file executes, each as often as it does."""
     executed: list[str] = []
 
     def note(frame: FrameType, event: str, _: object) -> None:
         if event == "call" and frame.f_code is bodies.run.__code__:
             executed.append(frame.f_locals["closure"].function.name)
 
-    project = Project(tmp_path)
+    project = Project(file.parent)
     sys.setprofile(note)
     try:
         Analyser(project).facts(project.source(file))
     finally:
         sys.setprofile(None)
-    assert executed.count("document") == 2
+    return executed
 
 
 CALLED = """\

@@ -1,7 +1,8 @@
 """`python -m tests.differential.answers N SEED [FOLDER]`: calls with the same answers may share a summary.
 
 The reports on N random programs, and on a folder, are compared with those of an analysis in which every body asks for
-every constant of its call. There, only calls with equal constants share a summary.
+all that its call hands over. There, only calls with equal constants share a summary, and each call of a method executes
+the body with its own object.
 """
 
 from __future__ import annotations
@@ -9,16 +10,16 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
 from devlint import engine
-from devlint.analysis.summary.substitution import with_given_constants
+from devlint.analysis.summary.substitution import with_questions
 from devlint.domain.given import Aspect, QuestionLog
-from devlint.domain.place import AccessPath
-from devlint.domain.summary import Entry
+from devlint.domain.given_object import Passed, PassedObject
+from devlint.domain.summary import Entry, Held
 from devlint.settings import Settings
 
 from tests.differential.definitions import generate
@@ -27,14 +28,17 @@ from tests.differential.order import changes, reports
 
 @contextmanager
 def asking_for_everything() -> Iterator[None]:
-    """Let every body ask for the whole of every constant before it is executed."""
+    """Let every body ask for the whole of every constant and every object before it is executed."""
 
-    def ask_first(entry: Entry, constants: Collection[AccessPath], questions: QuestionLog) -> Entry:
-        for place in constants:
-            questions.ask(place, Aspect.WHOLE)
-        return with_given_constants(entry, constants, questions)
+    def ask_first(entry: Entry, passed: Passed, questions: QuestionLog) -> dict[str, Held]:
+        for place, given in passed.items():
+            if isinstance(given, PassedObject):
+                questions.needs_object = True
+            else:
+                questions.ask(place, Aspect.WHOLE)
+        return with_questions(entry, passed, questions)
 
-    with mock.patch("devlint.analysis.program.with_given_constants", ask_first):
+    with mock.patch("devlint.analysis.program.with_questions", ask_first):
         yield
 
 

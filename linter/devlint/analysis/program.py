@@ -39,7 +39,7 @@ from devlint.analysis.interpreter.statements import execute
 from devlint.analysis.shape import attribute_stores, self_object, structure
 from devlint.analysis.summary.outcome import summary_of
 from devlint.analysis.summary.roots import Calls, Making, Root
-from devlint.analysis.summary.substitution import handed_in, with_given_constants, without_constants
+from devlint.analysis.summary.substitution import handed_in, with_questions, without_passed
 from devlint.analysis.values import modules, observed_values
 from devlint.domain.body import Body
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
@@ -390,7 +390,7 @@ class Program(Files):
         # A call inside one file knows the default; to another file it may have changed it meanwhile.
         same_file = closure.globals is asker.globals
         default = env.default if same_file or env.default != CPU else self.default_of(closure.globals)
-        without, constants = without_constants(closure, entry)
+        without, passed = without_passed(closure, entry)
         stories = tuple(value.origin for _, value in without if isinstance(value, DeviceValue))
         arguments = (function, without, stories, default, env.current, cls, closure.enclosing)
         try:
@@ -398,12 +398,12 @@ class Program(Files):
             calls = of_file.get(arguments)
             if calls is None:
                 calls = of_file[arguments] = Calls(function)
-            known = self._root.recall(calls, constants, asker.depth)
+            known = self._root.recall(calls, passed, asker.depth)
         except TypeError:  # a constant that cannot be hashed
             return None
         if known is not None:
             return known
-        making = self._root.admit(calls, constants, asker.depth)
+        making = self._root.admit(calls, passed, asker.depth)
         if making is None:
             return None
         start = Environment(default=default, current=env.current, heap=self._heap_of(closure.globals))
@@ -423,7 +423,7 @@ class Program(Files):
         """Make a summary that is admitted; None if the class of the first parameter is not known yet."""
         root, function = self._root, closure.function
         frame = self._asking(asker)
-        bound = handed_in(with_given_constants(entry, making.constants, making.questions), start.heap)
+        bound = handed_in(with_questions(entry, making.passed, making.questions), start.heap)
         if cls is not None and function.parameters:
             generic = self.generic(frame, cls)
             if generic is None:
@@ -438,9 +438,12 @@ class Program(Files):
         for _ in range(RECURSION_PASSES):
             outcome = bodies.run(outside, closure, owner, dict(names), start, site="")
             latest = summary_of(outcome, start)
+            if making.questions.needs_object:
+                return root.end(making, Summary(None, needs_object=True))
             if latest.returns == making.summary.returns or not making.is_recursive:
                 return root.end(making, latest)
             making.summary = latest
+            root.forget_provisional(making)
         return root.end(making, replace(making.summary, returns=UNKNOWN))
 
     def note_call(self, asker: Asker, env: Environment, closure: Closure, given: ByPlace, call: CallSite) -> None:

@@ -17,6 +17,7 @@ From the bottom up:
 * `given`: constants that a call passes, and what the called body asks about them.
 * `size`: how large a value may be; a larger one is forgotten.
 * `heap`: objects that change in place.
+* `given_object`: objects that a call passes, and what the called body asks about them.
 * `environment`: the known values at one point, and how two paths join.
 * `summary`: what a call requires, moves and returns.
 """

@@ -14,7 +14,7 @@ argument, and each call puts its own constant there.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import field, replace
 from typing import TypeAlias
 
@@ -32,8 +32,8 @@ class Aspect(enum.Enum):
     WHOLE = "whole"
 
 
-Question: TypeAlias = tuple[AccessPath, Aspect]
-"""The place of an argument, and how much of the argument the body asks for."""
+Question: TypeAlias = tuple[AccessPath, Hashable]
+"""The place of an argument, and what the body asks: how much of a constant, or a question about an object."""
 
 
 @dataclass(slots=True, eq=False)
@@ -43,12 +43,14 @@ class QuestionLog:
     Attributes:
         asked: the questions, in the order in which they were asked.
         are_settled: the summary is made. It serves calls with other constants, so nothing may ask for more.
+        needs_object: an answer means something to the caller only; see `given_object`.
     """
 
     asked: dict[Question, None] = field(default_factory=dict)
     are_settled: bool = False
+    needs_object: bool = False
 
-    def ask(self, place: AccessPath, aspect: Aspect) -> None:
+    def ask(self, place: AccessPath, aspect: Hashable) -> None:
         """Note a question, unless the answers so far contain its answer."""
         if (place, aspect) in self.asked or (place, Aspect.WHOLE) in self.asked:
             return
@@ -141,13 +143,23 @@ def plain_named(values: Iterable[tuple[str, Value]]) -> tuple[tuple[str, Value],
     return tuple((name, plain(value)) for name, value in values)
 
 
-def answer(question: Question, constants: Mapping[AccessPath, Constant]) -> object:
-    """Return what a call answers, for comparisons; it may not be hashable.
+def with_constants(place: AccessPath, value: Value, change: Callable[[AccessPath, Constant], Value]) -> Value:
+    """Return a value with its constants changed, each by its place."""
+    match value:
+        case Constant():
+            return change(place, value)
+        case TupleValue(items):
+            changed = tuple(with_constants(place.item(i), one, change) for i, one in enumerate(items))
+            return replace(value, items=changed)
+        case _:
+            return value
+
+
+def answer(aspect: Hashable, constant: Constant) -> object:
+    """Return what a constant of a call answers, for comparisons; it may not be hashable.
 
     The type of a constant belongs to the whole, since 1, 1.0 and True are different constants.
     """
-    place, aspect = question
-    constant = constants[place]
     if aspect is Aspect.TYPE:
         return constant.python_type, constant.checked
     if aspect is Aspect.TRUTH:

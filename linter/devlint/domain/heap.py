@@ -15,11 +15,14 @@ from typing import TypeAlias
 
 from devlint.domain.device import Device
 from devlint.domain.device import join as join_devices
+from devlint.domain.place import AccessPath
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
     UNKNOWN,
     ObjectId,
+    Opaque,
     Reference,
+    Tensor,
     UserClass,
     Value,
     cpu_on_one_path,
@@ -49,6 +52,11 @@ class LibraryObject:
     def part(self, name: str) -> Value:
         """The part of that name, Unknown if there is none."""
         return dict(self.parts).get(name, UNKNOWN)
+
+
+def forgotten(value: Value) -> Value:
+    """Return an attribute as code leaves it that may have changed it."""
+    return UNKNOWN if isinstance(value, (Tensor, Opaque)) else value
 
 
 INHERITED = "__inherited__"
@@ -83,6 +91,24 @@ class Instance:
                 return value
         return None
 
+    def registers(self, name: str) -> bool:
+        """Whether the attribute of that name moves with the module."""
+        return name in self.registered
+
+    @property
+    def place(self) -> AccessPath:
+        """The place of the object, for attributes that nobody is seen to store."""
+        return AccessPath(self.cls.name)
+
+    @property
+    def stored(self) -> tuple[tuple[str, Value], ...]:
+        """The attributes that were stored where the execution can see it, with their values."""
+        return self.attributes
+
+    def with_stored(self, values: Mapping[str, Value]) -> Instance:
+        """The instance with other values of the `stored` attributes."""
+        return replace(self, attributes=tuple((name, values[name]) for name, _ in self.attributes))
+
     @property
     def inherited(self) -> Reference | None:
         """The object of the library class among its bases, which it inherits from; None without one."""
@@ -102,6 +128,26 @@ class Instance:
         if where is not None:
             places.append((name, where))
         return Instance(self.cls, tuple(attributes), names, self.open, self.origin, self.moved, tuple(places))
+
+    def escaped(self) -> Instance:
+        """The instance behind code that nobody follows, which may have changed its attributes."""
+        kept = tuple((name, forgotten(value)) for name, value in self.attributes)
+        return replace(self, attributes=kept, open=True)
+
+    def joined(self, other: Instance) -> Instance | None:
+        """The least instance above both; None if they are of different classes."""
+        if self.cls is not other.cls:
+            return None
+        theirs = dict(other.attributes)
+        attributes = []
+        for name, value in self.attributes:
+            # An attribute stored on one path only holds, where it exists, what that path stored.
+            found = theirs.pop(name, None)
+            attributes.append((name, value if found is None else join_values(value, found)))
+        attributes.extend(theirs.items())
+        registered = self.registered | other.registered
+        places = tuple((dict(other.places) | dict(self.places)).items())
+        return Instance(self.cls, tuple(attributes), registered, self.open or other.open, self.origin, places=places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,18 +282,8 @@ def join(left: Object, right: Object) -> Object | None:
             theirs = dict(right.parts)
             parts = tuple((name, join_values(part, theirs[name])) for name, part in left.parts if name in theirs)
             return replace(left, device=join_devices(left.device, right.device), parts=parts)
-        case Instance(), Instance() if left.cls is right.cls:
-            theirs = dict(right.attributes)
-            attributes = []
-            for name, value in left.attributes:
-                # An attribute stored on one path only holds, where it exists, what that path stored.
-                other = theirs.pop(name, None)
-                attributes.append((name, value if other is None else join_values(value, other)))
-            attributes.extend(theirs.items())
-            registered = left.registered | right.registered
-            places = tuple((dict(right.places) | dict(left.places)).items())
-            open_ = left.open or right.open
-            return Instance(left.cls, tuple(attributes), registered, open_, left.origin, places=places)
+        case Instance(), Instance():
+            return left.joined(right)
         case ListObject(), ListObject() if left.module == right.module:
             if left.items == () or right.items == ():
                 # No element says nothing against the elements of the other side.
@@ -383,7 +419,7 @@ class Heap(MutableMapping[ObjectId, Object]):
     def strayed(self) -> Iterator[ObjectId]:
         """The instances with an attribute that on some path is a stray."""
         for identity, held in self._own.items():
-            if type(held) is Instance and has_stray(held):
+            if isinstance(held, Instance) and has_stray(held):
                 yield identity
         if self._below is not None:
             if self._below._strayed is None:
@@ -395,7 +431,7 @@ class Heap(MutableMapping[ObjectId, Object]):
 
 def has_stray(held: Instance) -> bool:
     """Whether an attribute of an instance is a stray on some path."""
-    return any(cpu_on_one_path(value) is not None for _, value in held.attributes)
+    return any(cpu_on_one_path(value) is not None for _, value in held.stored)
 
 
 def join_heaps(left: Heap, right: Heap) -> Heap:

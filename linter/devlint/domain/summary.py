@@ -15,6 +15,7 @@ from typing import TypeAlias
 from devlint.domain.body import Point, Side
 from devlint.domain.device import Device
 from devlint.domain.environment import Pair
+from devlint.domain.given_object import PassedObject, Store
 from devlint.domain.heap import DictObject, Instance, ListObject, Object
 from devlint.domain.kinds import ConflictKind, Exemption, OperandRole
 from devlint.domain.place import AccessPath
@@ -25,10 +26,10 @@ from devlint.frontend.ir import Function, Span
 from devlint.records import dataclass
 
 Held: TypeAlias = Value | ListObject | DictObject | Instance
-"""What an entry holds for a parameter: a value, or a list, dict or new object as such."""
+"""What a body begins with in a parameter: a value, or a list, dict or object as such."""
 
-Entry: TypeAlias = Mapping[str, Held]
-"""What a summary is made for: arguments by parameter."""
+Entry: TypeAlias = Mapping[str, Held | PassedObject]
+"""What a summary is made for: arguments by parameter. An object of the caller answers questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,9 @@ class Summary:
         tested: the parameters, and the places in them, that decide a branch or an operation, but not for this entry.
         skipped: the sides of branches that a known test has left out, each time that the test was made.
         is_whole: it says all that happens to objects: those that were there before stay as they are.
+        stores: the attributes that the call stores in the objects that it passes.
+        escaped: those of these objects that the function passes on to code that nobody follows.
+        needs_object: there is no summary for objects such as this; each call executes the body with its own object.
     """
 
     returns: Value | None
@@ -167,3 +171,6 @@ class Summary:
     tested: frozenset[AccessPath] = frozenset()
     skipped: frozenset[Side] = frozenset()
     is_whole: bool = True
+    stores: tuple[Store, ...] = ()
+    escaped: frozenset[AccessPath] = frozenset()
+    needs_object: bool = False

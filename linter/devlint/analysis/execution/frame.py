@@ -477,7 +477,7 @@ class Frame:
         """Notes that an attribute of an object has been stored; on a machine without accelerator nobody asks."""
         value = after.get(name)
         if value is not None and not env.fallback:
-            self.stores.append((base.object, name, Stored(value, name in after.registered)))
+            self.stores.append((base.object, name, Stored(value, after.registers(name))))
 
     def origin(
         self, what: str, span: Span, kind: OriginKind, because: Origin | None = None, checked: bool = False

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache, lru_cache
 
 from devlint.domain.device import Device
+from devlint.domain.given_object import about_class, defined
 from devlint.domain.heap import Instance
 from devlint.domain.provenance import Origin
 from devlint.domain.value import Closure, DeviceValue, Field, Library, UserClass, Value
@@ -23,12 +24,10 @@ from devlint.torchlib.knowledge import (
 
 def find(cls: UserClass, name: str) -> tuple[Value, UserClass] | None:
     """An attribute of the class or of a base in the program, with the class whose body binds it."""
-    for item in cls.lineage:
-        if isinstance(item, UserClass) and name in item.attributes:
-            return item.attributes[name], item
-    return None
+    return defined(cls, name)
 
 
+@about_class
 def fields(cls: UserClass) -> tuple[Field, ...]:
     """What the constructor of a class that writes none takes, in order: names that it or its bases declare.
 
@@ -46,6 +45,7 @@ def fields(cls: UserClass) -> tuple[Field, ...]:
     return tuple(found.values())
 
 
+@about_class
 def find_after(cls: UserClass, after: UserClass, name: str) -> tuple[Value, UserClass] | None:
     """As `find`, beginning behind `after`: what `super()` sees."""
     passed = False
@@ -56,6 +56,7 @@ def find_after(cls: UserClass, after: UserClass, name: str) -> tuple[Value, User
     return None
 
 
+@about_class
 def is_module(cls: UserClass) -> bool:
     """Whether instances are modules: by a base, or by having a `forward` where a base is not known."""
     if any(isinstance(item, Library) and is_module_name(item.name) for item in cls.lineage):
@@ -72,6 +73,7 @@ def is_module_name(name: str) -> bool:
     return last.endswith(("Module", "PreTrainedModel", "ModelMixin")) and not last.endswith("DataModule")
 
 
+@about_class
 def reached_from(cls: UserClass, method: str) -> frozenset[str]:
     """The names that a method of the class reads from anything, with those that methods of these names read."""
     found: set[str] = set()
@@ -81,19 +83,20 @@ def reached_from(cls: UserClass, method: str) -> frozenset[str]:
         for item in cls.lineage:
             function = item.attributes.get(name) if isinstance(item, UserClass) else None
             if isinstance(function, Closure):
-                new = _names_read(function.function) - found
+                new = read_in(function.function) - found
                 found |= new
                 pending.extend(new)
     return frozenset(found)
 
 
+@about_class
 def reached_in_use(cls: UserClass) -> frozenset[str]:
     """As `reached_from`, for all methods that use a module once it is where it belongs."""
     return frozenset().union(*(reached_from(cls, step) for step in MODULE_STEPS))
 
 
 @lru_cache(maxsize=500)  # it keeps the bodies
-def _names_read(function: ir.Function) -> frozenset[str]:
+def read_in(function: ir.Function) -> frozenset[str]:
     """The attributes that a function reads, and those inside of it."""
     found = set()
     pending: list[object] = [function.body]
@@ -122,11 +125,13 @@ def loads(body: object, name: str) -> bool:
     return False
 
 
+@about_class
 def is_defined_above(cls: UserClass, name: str) -> bool:
     """Whether a base class in the program defines a method of that name, too."""
     return any(isinstance(item, UserClass) and item is not cls and name in item.attributes for item in cls.lineage)
 
 
+@about_class
 def is_criterion(cls: UserClass) -> bool:
     """Whether instances are losses or metrics: by a base, or by what the class is called."""
     names = [item.name for item in cls.lineage if isinstance(item, (UserClass, Library))]
@@ -138,6 +143,7 @@ def is_criterion_name(name: str) -> bool:
     return name.startswith(METRIC_LIBRARIES) or name.endswith(CRITERION_ENDINGS)
 
 
+@about_class
 def is_open(cls: UserClass) -> bool:
     """Whether some base lies outside what is known, so that instances may have and do more than one sees."""
     return any(
@@ -146,6 +152,26 @@ def is_open(cls: UserClass) -> bool:
     )
 
 
+@about_class
+def is_dynamic(cls: UserClass) -> bool:
+    """Whether a decorator or metaclass outside the program may add attributes to the class."""
+    return cls.dynamic
+
+
+@about_class
+def is_observed(cls: UserClass) -> bool:
+    """Whether only a recorded run knows the class."""
+    return not cls.name
+
+
+@about_class
+def definitions(cls: UserClass, name: str) -> tuple[Closure, ...]:
+    """The methods of that name of the class and of its bases in the program, in the order of the lineage."""
+    every = (item.attributes.get(name) for item in cls.lineage if isinstance(item, UserClass))
+    return tuple(found for found in every if isinstance(found, Closure))
+
+
+@about_class
 def knows_device(cls: UserClass) -> bool:
     """Whether a module keeps its device in `self.device`, which each move of it changes.
 
@@ -155,6 +181,7 @@ def knows_device(cls: UserClass) -> bool:
     return any(isinstance(item, Library) and item.name in KNOWS_DEVICE for item in cls.lineage)
 
 
+@about_class
 def torch_base(cls: UserClass, after: UserClass | None = None) -> str | None:
     """Return the library class among the bases of a module that brings parts of its own; None if there is none.
 
@@ -182,6 +209,7 @@ def seen_whole(held: Instance, base: str) -> Instance:
     return replace(held, open=held.open and any(map(_is_unseen, others)))
 
 
+@about_class
 def has_plain_bases(cls: UserClass) -> bool:
     """Whether all bases are of the program, or those of ordinary modules and objects: nobody else calls its methods."""
     return all(
@@ -200,11 +228,13 @@ def _is_plain(name: str) -> bool:
     return name in MODULE_BASES or name in PLAIN_BASES or name.startswith("builtins.")
 
 
+@about_class
 def moves_itself(cls: UserClass) -> bool:
     """Whether the class decides for itself what `.to()` does."""
     return any(find(cls, name) is not None for name in ("_apply", "to", "cuda", "cpu"))
 
 
+@about_class
 def stores(cls: UserClass, name: str) -> bool:
     """Whether some method stores an attribute of that name on `self`."""
     every = [item for item in cls.lineage if isinstance(item, UserClass)]
@@ -232,6 +262,7 @@ def other_stores(cls: UserClass, *, besides: str) -> frozenset[str]:
     return frozenset(names)
 
 
+@about_class
 def stored_from(cls: UserClass, method: str) -> frozenset[str]:
     """The attributes that a method of the class, or one that it calls, stores on `self`."""
     storing = {method, *reached_from(cls, method)}
@@ -239,6 +270,7 @@ def stored_from(cls: UserClass, method: str) -> frozenset[str]:
     return frozenset().union(*(item.self_stores.get(name, frozenset()) for item in items for name in storing))
 
 
+@about_class
 def is_read_only_in(cls: UserClass, attribute: str, method: str) -> bool:
     """Whether the methods of a class that read an attribute, of which there is one, are called by that one method."""
     readers = _readers(cls, attribute)
@@ -252,10 +284,11 @@ def _readers(cls: UserClass, attribute: str) -> set[str]:
         for item in cls.lineage
         if isinstance(item, UserClass)
         for name, value in item.attributes.items()
-        if isinstance(value, Closure) and attribute in _names_read(value.function)
+        if isinstance(value, Closure) and attribute in read_in(value.function)
     }
 
 
+@about_class
 def is_part_of(cls: UserClass, method: str, whole: str) -> bool:
     """Whether a method takes nothing and is called by one method alone, so that it does the same each time."""
     found = find(cls, method)

@@ -132,7 +132,7 @@ def _of_object(
         stored = held.get(name)
         if stored is not None:
             return stored
-        if name == "__dict__" and not (held.open or held.cls.dynamic or classes.is_open(held.cls)):
+        if name == "__dict__" and not (held.open or classes.is_dynamic(held.cls) or classes.is_open(held.cls)):
             identity = frame.new_object(span, name)
             env.heap[identity] = DictObject(held.attributes, singly=True)
             return Reference(identity)
@@ -143,7 +143,7 @@ def _of_object(
             value = load(frame, env, held.inherited, name, span, place)
             if value != UNKNOWN:
                 return Method(base, name, place) if isinstance(value, Method) else value
-        if held.cls.dynamic or held.open or classes.is_open(held.cls):
+        if classes.is_dynamic(held.cls) or held.open or classes.is_open(held.cls):
             return _of_open(frame, held, name, base, place)
         if name == "device" and is_module(frame, env, base):
             given = base.object.is_generic and classes.is_left_to_heirs(held.cls, name, frame.program.heirs(held.cls))
@@ -166,14 +166,14 @@ def _of_object(
 
 def _of_open(frame: Frame, held: Instance, name: str, base: Reference, place: AccessPath | None) -> Value:
     """An attribute that a base class outside the program may define."""
-    if not held.cls.name:  # of an observed object: it may be a method
+    if classes.is_observed(held.cls):  # it may be a method
         return Method(base, name, place)
     if name == "device":
-        owner = SELF if place == SELF else AccessPath(held.cls.name)
+        owner = SELF if place == SELF else held.place
         return DeviceValue(Variable(owner.attribute(name)), True)
     if library_calls.is_method(frame, name) or library_calls.is_module_method(frame, name):
         return Method(base, name, place)
-    return Opaque(AccessPath(held.cls.name).attribute(name))
+    return Opaque(held.place.attribute(name))
 
 
 def _bound(frame: Frame, env: Environment, base: Reference, found: tuple[Value, UserClass], span: Span) -> Value:
@@ -215,7 +215,7 @@ def store(
                 value = UNKNOWN  # its setter may put that elsewhere
             after = put(frame, env, held, name, value, span)
             env.heap[base.object] = after
-            if held.inherited is not None and name in after.registered and is_module(frame, env, value):
+            if held.inherited is not None and after.registers(name) and is_module(frame, env, value):
                 put_into(env, held.inherited, name, value)
             frame.note_store(env, base, after, name)
         elif isinstance(held, LibraryObject):
@@ -255,7 +255,7 @@ def put(frame: Frame, env: Environment, held: Instance, name: str, value: Value,
         return held.put(name, value, registered=False, where=where)
     there = value.present if isinstance(value, MaybeNone) else value
     registered = (isinstance(there, Tensor) and there.role is not TensorRole.PLAIN) or is_module(frame, env, there)
-    if name in held.registered and isinstance(there, (Tensor, Opaque)):
+    if held.registers(name) and isinstance(there, (Tensor, Opaque)):
         buffer = replace(there, role=TensorRole.BUFFER) if isinstance(there, Tensor) else there
         return held.put(name, MaybeNone(buffer) if there is not value else buffer, registered=True, where=where)
     if not registered and classes.find(held.cls, "__setattr__") is not None:

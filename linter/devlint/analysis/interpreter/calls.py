@@ -130,6 +130,10 @@ def _computed(
     any input on its device. The unknown parts of a moved module, their `owner`, take it too. The result of a part is
     where the module is: each call of the module says where.
     """
+    inputs = [value for given in arguments.all() if isinstance(value := given.value, (Tensor, Opaque))]
+    inputs = [value for value in inputs if _is_live(frame, value)]
+    if not inputs:
+        return result
     is_part = frame.owner is not None and classes.is_module(frame.owner) and _is_part(function.value)
     whole: Device = UNKNOWN_DEVICE
     if isinstance(function.value, Opaque):
@@ -139,13 +143,8 @@ def _computed(
     is_inside = isinstance(whole, Concrete)
     if not is_part and not is_inside and not _is_called_as_module(frame, function):
         return result
-    for given in arguments.all():
-        value = given.value
-        if not isinstance(value, (Tensor, Opaque)):
-            continue
+    for value in inputs:
         if not (is_part or is_moved(value) or (is_inside and operands.resolve(env, value.device) == whole)):
-            continue
-        if isinstance(value, Opaque) and not is_computed(value) and frame.kind(value) not in _LIVE:
             continue
         where = operands.resolve(env, value.device)
         if is_symbolic(where) or operands.is_accelerator(where):
@@ -157,6 +156,11 @@ def _computed(
             device = _device_of_part(frame, env, _part(function.value), where)
             return replace(result, device=device, origin=frame.origin(computed, span, OriginKind.MODULE))
     return result
+
+
+def _is_live(frame: Frame, value: Tensor | Opaque) -> bool:
+    """Whether a value is on a device, as far as one can tell."""
+    return isinstance(value, Tensor) or is_computed(value) or frame.kind(value) in _LIVE
 
 
 _LIVE = (Kind.TENSOR, Kind.MOVABLE)
@@ -265,9 +269,8 @@ def _promised(frame: Frame, env: Environment, method: BoundMethod, span: Span) -
     if not isinstance(held, Instance) or not classes.is_module(held.cls):
         return UNKNOWN
     name = method.function.function.name.rpartition(".")[2]
-    for cls in held.cls.lineage:
-        found = cls.attributes.get(name) if isinstance(cls, UserClass) else None
-        if isinstance(found, Closure) and annotated(frame, found.globals, found.function.returns) == {MODULE}:
+    for found in classes.definitions(held.cls, name):
+        if annotated(frame, found.globals, found.function.returns) == {MODULE}:
             part = frame.fresh_symbol(f"{name}()", span)
             return replace(part, kind=Kind.MODULE, device=Variable(part.path))
     return UNKNOWN

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame
+from devlint.analysis.index.classes import read_in
 from devlint.analysis.interpreter.bodies import annotated
 from devlint.analysis.summary.substitution import abstract
 from devlint.analysis.values.arguments import ArgumentValue
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
+from devlint.domain.given_object import PassedObject
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject
-from devlint.domain.place import named
+from devlint.domain.place import AccessPath, named
 from devlint.domain.summary import Held
 from devlint.domain.value import (
     UNKNOWN,
@@ -27,6 +29,7 @@ from devlint.domain.value import (
     Super,
     Tensor,
     TupleValue,
+    UserClass,
     Value,
     is_same_everywhere,
 )
@@ -58,6 +61,25 @@ def entry_of(frame: Frame, env: Environment, closure: Closure, bound: Mapping[st
         if name not in entry:
             entry[name] = default if is_same_everywhere(default) else UNKNOWN
     return entry
+
+
+def own_object_of(
+    frame: Frame, env: Environment, closure: Closure, owner: UserClass | None, bound: Mapping[str, ArgumentValue]
+) -> PassedObject | None:
+    """The object whose method a call calls, if a summary may know the attributes that the method reads; else None."""
+    parameters = closure.function.parameters
+    if owner is None or not parameters or parameters[0].name not in bound:
+        return None
+    place, value = named(parameters[0].name), bound[parameters[0].name].value
+    held = env.heap.get(value.object) if isinstance(value, Reference) else None
+    if not isinstance(held, Instance):
+        return None
+
+    def known(path: AccessPath, part: Value) -> Value | None:
+        return None if _stays(env, part) else abstract(frame, path, part)
+
+    handed = PassedObject(held, place, known)
+    return None if any(map(handed.stays, read_in(closure.function))) else handed
 
 
 def stays_with_caller(env: Environment, closure: Closure, bound: Mapping[str, ArgumentValue]) -> bool:

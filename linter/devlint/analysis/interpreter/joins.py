@@ -154,18 +154,18 @@ def _merged_instance(
 
     `kept`: the object before a test of an option.
     """
-    attributes = []
-    for name, value in held.attributes:
+    attributes: dict[str, Value] = {}
+    for name, value in held.stored:
         ours, theirs = left.get(name), right.get(name)
         if ours is not None and theirs is not None and ours is not theirs and ours != theirs:
             moved = _moved(ours, theirs, kept.get(name)) if isinstance(kept, Instance) else None
             if moved is not None:
                 value = moved
-            elif name not in held.registered:
+            elif not held.registers(name):
                 value = _identified(frame, value, ours, theirs, f"self.{name}", span, subject)
         # A registered part moves with the module, so no path leaves it on the CPU.
-        attributes.append((name, without_cpu_path(value) if name in held.registered else value))
-    return replace(held, attributes=tuple(attributes))
+        attributes[name] = without_cpu_path(value) if held.registers(name) else value
+    return held.with_stored(attributes)
 
 
 def either(
@@ -346,9 +346,10 @@ def test_again(frame: Frame, env: Environment, span: Span) -> Cleared:
     for identity in tuple(env.heap.strayed()):
         held = env.heap[identity]
         assert isinstance(held, Instance)
-        if any(_is_stray(value, subjects) for _, value in held.attributes):
-            kept = tuple((name, _without_stray(value, subjects)) for name, value in held.attributes)
-            env.heap[identity] = replace(held, attributes=kept)
+        if any(_is_stray(value, subjects) for _, value in held.stored):
+            env.heap[identity] = held.with_stored(
+                {name: _without_stray(value, subjects) for name, value in held.stored}
+            )
     return cleared
 
 

@@ -3,8 +3,10 @@
 A function is executed once for each entry: known devices stand as they are, a constant notes what the body asks about
 it (`domain.given`), every tensor becomes one on a device variable named after its parameter, everything else is opaque.
 The outcome is a `Summary`, and a call puts the caller's devices in the place of the variables. A constructor is
-summarised with a new object, and returns it. A summary cannot say how a call changes the objects that it passes. So a
-call that passes modules or other objects is executed with them, as far as the budget allows.
+summarised with a new object, and returns it. The object of a method notes what the body asks about it
+(`domain.given_object`), and the call stores in its own object what the summary stores. A summary cannot say how a call
+changes other objects that it passes. So a call that passes a list or a module is executed with it, as far as the budget
+allows.
 """
 
 from __future__ import annotations
@@ -18,7 +20,13 @@ from devlint.analysis.findings import conflicts, recovery, unknown_operand
 from devlint.analysis.findings.pytorch_messages import wording
 from devlint.analysis.index.classes import blank
 from devlint.analysis.interpreter.bodies import run
-from devlint.analysis.interpreter.entries import entry_of, is_exact, knows_its_maker, stays_with_caller
+from devlint.analysis.interpreter.entries import (
+    entry_of,
+    is_exact,
+    knows_its_maker,
+    own_object_of,
+    stays_with_caller,
+)
 from devlint.analysis.interpreter.leading_call import LeadingCall, own_object
 from devlint.analysis.summary import device_free, handed_over
 from devlint.analysis.summary.outcome import requirements
@@ -31,9 +39,10 @@ from devlint.analysis.values.modules import device_of_whole
 from devlint.domain.body import Side
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
+from devlint.domain.given_object import PassedObject, itself
 from devlint.domain.heap import DictObject, Instance, ListObject
 from devlint.domain.place import AccessPath, StepKind
-from devlint.domain.summary import Entry, Requirement, Summary
+from devlint.domain.summary import Entry, Held, Requirement, Summary
 from devlint.domain.value import (
     UNKNOWN,
     Closure,
@@ -134,10 +143,16 @@ def _call_bound(
     if general is not None:
         _note_followed(frame, closure, general.skipped)
         return apply(frame, env, general, bound, closure, span)
-    if stays_with_caller(env, closure, bound) or knows_its_maker(closure):
+    own = own_object_of(frame, env, closure, owner, bound)
+    others = bound if own is None else {name: given for name, given in bound.items() if name != own.place.name}
+    if stays_with_caller(env, closure, others) or knows_its_maker(closure):
         return _execute_here(frame, env, closure, owner, bound, span)
-    entry = entry_of(frame, env, closure, bound)
+    entry: dict[str, Held | PassedObject] = {**entry_of(frame, env, closure, others)}
+    if own is not None:
+        entry[own.place.name] = own
     summary = frame.program.summarise(frame, closure, owner, entry, env)
+    if own is not None and (summary is None or summary.needs_object):
+        return _execute_here(frame, env, closure, owner, bound, span)
     _note_followed(frame, closure, None if summary is None else summary.skipped)
     if summary is None:
         return UNKNOWN
@@ -145,11 +160,12 @@ def _call_bound(
     tested = {place.root_name for place in summary.tested} & exact.keys()
     if tested:
         entry = {**entry, **{name: exact[name] for name in tested}}
-        summary = frame.program.summarise(frame, closure, owner, entry, env) or summary
+        exactly = frame.program.summarise(frame, closure, owner, entry, env)
+        summary = summary if exactly is None or exactly.needs_object else exactly
     result = apply(frame, env, summary, bound, closure, span)
     if result is not None and is_lost(result) and exact.keys() - tested:
         summary = frame.program.summarise(frame, closure, owner, {**entry, **exact}, env)
-        if summary is not None and summary.returns is not None:
+        if summary is not None and summary.returns is not None and not (summary.stores or summary.escaped):
             return Substitution(frame, env, bound, span, set()).value(summary.returns, dict(summary.heap))
     return result
 
@@ -216,7 +232,7 @@ def call_forward(
     first = closure.function.parameters[0].name
     _note_call(frame, env, closure, bound, span)
     entry = entry_of(frame, env, closure, {name: given for name, given in bound.items() if name != first})
-    summary = frame.program.summarise(frame, closure, owner, entry, env, held.cls)
+    summary = frame.program.summarise(frame, closure, owner, entry, env, itself(held.cls))
     if summary is None:
         _note_followed(frame, closure, None)
         return UNKNOWN
@@ -404,7 +420,11 @@ def apply(
     env.process = env.process.then(summary.process)
     if summary.returns is None:
         return None
-    return substitution.value(summary.returns, dict(summary.heap))
+    substitution.keeps_computed = bool(summary.stores)
+    made = dict(summary.heap)
+    result = substitution.value(summary.returns, made)
+    substitution.store(summary.stores, summary.escaped, made)
+    return result
 
 
 def _require(leading: LeadingCall, substitution: Substitution, requirement: Requirement) -> None:

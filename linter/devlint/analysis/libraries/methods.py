@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame, is_computed
 from devlint.analysis.findings import partial_move
+from devlint.analysis.index.classes import is_observed
 from devlint.analysis.libraries import handed_out, library_calls, moves
 from devlint.analysis.libraries.builtin_methods import dict_method, list_method
 from devlint.analysis.libraries.move_targets import target_of
@@ -137,7 +138,7 @@ def call_object_method(
             return library_calls.call_method(frame, env, receiver, held, name, arguments, span)
         case Instance():
             # A base class outside the program may define it.
-            if not held.cls.name:  # its class is unknown: the method may exchange the attributes
+            if is_observed(held.cls):  # the method may exchange the attributes
                 escape(env, value)
             return move_unknown(frame, env, name, arguments, span) if name in MOVES else UNKNOWN
         case _:

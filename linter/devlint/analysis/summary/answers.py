@@ -7,13 +7,12 @@ same answers, so a node can have several questions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import field
 from typing import Generic, TypeVar
 
-from devlint.domain.given import Question, answer
-from devlint.domain.place import AccessPath
-from devlint.domain.value import Constant
+from devlint.domain.given import Question
+from devlint.domain.given_object import Passed, answer
 from devlint.records import dataclass
 
 T = TypeVar("T")
@@ -31,8 +30,8 @@ class Answers(Generic[T]):
     found: T | None = None
     questions: dict[Question, dict[object, Answers[T]]] = field(default_factory=dict)
 
-    def get(self, constants: Mapping[AccessPath, Constant]) -> T | None:
-        """Return the result for a call with these constants, by place; None if there is no result.
+    def get(self, passed: Passed) -> T | None:
+        """Return the result for a call that hands this over; None if there is no result.
 
         Raises:
             TypeError: a constant that is asked for cannot be hashed.
@@ -40,14 +39,14 @@ class Answers(Generic[T]):
         if self.found is not None:
             return self.found
         for question, nodes in self.questions.items():
-            node = nodes.get(answer(question, constants))
-            found = None if node is None else node.get(constants)
+            node = nodes.get(answer(question, passed))
+            found = None if node is None else node.get(passed)
             if found is not None:
                 return found
         return None
 
-    def put(self, asked: Iterable[Question], constants: Mapping[AccessPath, Constant], found: T) -> None:
-        """Keep the result for a call with these constants, after the body has asked these questions.
+    def put(self, asked: Iterable[Question], passed: Passed, found: T) -> None:
+        """Keep the result for a call that hands this over, after the body has asked these questions.
 
         It replaces the result of an execution that has asked only the first of the questions.
         """
@@ -55,5 +54,5 @@ class Answers(Generic[T]):
         for question in asked:
             node.found = None
             nodes = node.questions.setdefault(question, {})
-            node = nodes.setdefault(answer(question, constants), Answers())
+            node = nodes.setdefault(answer(question, passed), Answers())
         node.found = found

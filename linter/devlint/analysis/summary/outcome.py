@@ -12,14 +12,17 @@ from devlint.analysis.values import operands
 from devlint.domain.device import CPU
 from devlint.domain.environment import Environment, Pair
 from devlint.domain.given import GivenConstant
+from devlint.domain.given_object import GivenInstance, Store
 from devlint.domain.heap import ListObject, Object, held_by
 from devlint.domain.kinds import ConflictKind
+from devlint.domain.place import AccessPath
 from devlint.domain.summary import Requirement, Summary
 from devlint.domain.value import (
     BoundMethod,
     Closure,
     MaybeNone,
     Method,
+    ObjectId,
     PartialCall,
     Predicate,
     Replace,
@@ -53,8 +56,18 @@ def summary_of(outcome: Outcome, start: Environment) -> Summary:
             tested=frozenset(outcome.frame.tested),
             skipped=outcome.frame.left_out,
         )
-    changed = list(outcome.env.heap.changed())
-    _ask_of_hidden((outcome.value, *(held for _, thing in changed for held in held_by(thing))))
+    changed: list[tuple[ObjectId, Object]] = []
+    stores: list[Store] = []
+    escaped: set[AccessPath] = set()
+    for key, value in outcome.env.heap.changed():
+        if isinstance(value, GivenInstance):
+            stores += value.stores
+            if value.has_escaped:
+                escaped.add(value.place)
+        else:
+            changed.append((key, value))
+    stored = (one.value for one in stores)
+    _ask_of_hidden((outcome.value, *stored, *(held for _, thing in changed for held in held_by(thing))))
     _ask_of_hidden((held for _, thing in changed for held in _beside(thing)), hidden=True)
     made = tuple((key, value) for key, value in changed if key not in start.heap or is_handed(key))
     requires = _distinct([*requirements(outcome), *outcome.frame.conflicts])
@@ -74,6 +87,8 @@ def summary_of(outcome: Outcome, start: Environment) -> Summary:
         frozenset(outcome.frame.tested),
         outcome.frame.left_out,
         len(made) == len(changed),
+        tuple(stores),
+        frozenset(escaped),
     )
 
 

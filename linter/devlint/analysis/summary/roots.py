@@ -9,19 +9,17 @@ was cut off is for its root alone, and there for calls that are at least as deep
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import field
-from typing import TypeAlias
 
 from devlint.analysis.summary.answers import Answers
 from devlint.domain.given import QuestionLog
-from devlint.domain.place import AccessPath
+from devlint.domain.given_object import Passed
 from devlint.domain.summary import Summary
-from devlint.domain.value import Constant
 from devlint.frontend.ir import Function
 from devlint.records import dataclass
 
-DEEPEST_SUMMARY = 10
+DEEPEST_SUMMARY = 20
 """How many summaries may wait for each other; a call below that is unknown."""
 
 ENTRIES = 40
@@ -52,10 +50,6 @@ class Calls:
     patterns: Answers[Pattern] = field(default_factory=Answers)
 
 
-Constants: TypeAlias = Mapping[AccessPath, Constant]
-"""The constants that a call hands over, by place among the parameters."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Made:
     """A summary that no limit has cut off.
@@ -78,22 +72,27 @@ class Making:
 
     Attributes:
         depth: how many calls deep that is.
-        constants: those of the call that it is made for.
+        passed: what the call passes that it is made for.
         questions: what the body has asked of them so far.
         summary: what a recursive call gets meanwhile.
-        is_cut: a limit has cut something off, or a summary is not complete that it rests on.
+        head: the outermost summary that is not complete and that it rests on; None without one. It holds until that
+            one is made anew, with more known of itself.
+        provisional: the patterns of the summaries that rest on it in this way.
+        is_cut: a limit has cut something off.
         is_exhausted: what was cut off had too many entries.
     """
 
     calls: Calls
     pattern: Pattern
     depth: int
-    constants: Constants
+    passed: Passed
     summary: Summary
     questions: QuestionLog = field(default_factory=QuestionLog)
     height: int = 0
     needs: set[Pattern] = field(default_factory=set)
     is_recursive: bool = False
+    head: Making | None = None
+    provisional: list[Pattern] = field(default_factory=list)
     is_cut: bool = False
     is_exhausted: bool = False
 
@@ -108,35 +107,36 @@ class Root:
         self._cut: dict[Calls, Answers[Pattern]] = {}
         self._making: list[Making] = []
 
-    def recall(self, calls: Calls, constants: Constants, depth: int) -> Summary | None:
+    def recall(self, calls: Calls, passed: Passed, depth: int) -> Summary | None:
         """Return the summary for a call at a depth, also one that is being made; None if there is none to use."""
-        for position, making in enumerate(self._making):
-            if making.calls is calls and making.constants == constants:
+        for making in self._making:
+            if making.calls is calls and making.passed == passed:
                 making.is_recursive = True
-                for above in self._making[position + 1 :]:
-                    above.is_cut = True
-                    above.needs.add(making.pattern)
+                self._rest_on_head(making)
                 return making.summary
-        pattern = calls.patterns.get(constants)
+        pattern = calls.patterns.get(passed)
         made = None if pattern is None else pattern.made
         if pattern and made and depth + made.height < DEEPEST_SUMMARY and self._takes_over(pattern, made):
             self._rest_on(pattern, depth + made.height)
             return made.summary
-        pattern = self._cut_pattern(calls, constants)
+        pattern = self._cut_pattern(calls, passed)
         own = None if pattern is None else self._own.get(pattern)
         if own is not None and own.depth <= depth:
-            self._cut_off(exhausted=own.is_exhausted)
+            if own.head is not None:
+                self._rest_on_head(own.head)
+            if own.is_cut:
+                self._cut_off(exhausted=own.is_exhausted)
             return own.summary
         return None
 
-    def admit(self, calls: Calls, constants: Constants, depth: int) -> Making | None:
+    def admit(self, calls: Calls, passed: Passed, depth: int) -> Making | None:
         """Return what makes a summary for a call at a depth, which then counts as an entry; None beyond a limit."""
         if depth >= DEEPEST_SUMMARY:
             self._cut_off(exhausted=False)
             return None
-        pattern = calls.patterns.get(constants)
+        pattern = calls.patterns.get(passed)
         if pattern is None:
-            cut = self._cut_pattern(calls, constants)
+            cut = self._cut_pattern(calls, passed)
             # A summary that has been completed since then rests on more answers than those that this call shares.
             pattern = Pattern(calls.function) if cut is None or cut.made is not None else cut
         if pattern not in self._asked:
@@ -144,33 +144,50 @@ class Root:
                 self._cut_off(exhausted=True)
                 return None
             self._ask(pattern)
-        return Making(calls, pattern, depth, constants, Summary(None))
+        return Making(calls, pattern, depth, passed, Summary(None))
 
     def begin(self, making: Making) -> None:
         """Begin to make a summary that is admitted."""
         self._making.append(making)
 
-    def _cut_pattern(self, calls: Calls, constants: Constants) -> Pattern | None:
+    def _cut_pattern(self, calls: Calls, passed: Passed) -> Pattern | None:
         """The pattern of a summary that was cut off, for a call that gave its body no other answers."""
         known = self._cut.get(calls)
-        return None if known is None else known.get(constants)
+        return None if known is None else known.get(passed)
 
     def end(self, making: Making, summary: Summary) -> Summary:
         """Keep a summary that has been made, for all roots or for this one, and return it."""
         ended = self._making.pop()
         assert ended is making
         making.summary, making.questions.are_settled = summary, True
-        if making.is_cut:
+        self.forget_provisional(making)
+        if making.head is not None:
+            making.head.provisional.append(making.pattern)
+        if making.is_cut or making.head is not None:
             self._own[making.pattern] = making
-            self._cut.setdefault(making.calls, Answers()).put(making.questions.asked, making.constants, making.pattern)
+            self._cut.setdefault(making.calls, Answers()).put(making.questions.asked, making.passed, making.pattern)
             for parent in self._making[-1:]:
                 parent.needs |= making.needs
         else:
             needs = frozenset(making.needs)
             making.pattern.made = Made(summary, making.height, needs, making.is_recursive)
-            making.calls.patterns.put(making.questions.asked, making.constants, making.pattern)
+            making.calls.patterns.put(making.questions.asked, making.passed, making.pattern)
         self._rest_on(making.pattern, making.depth + making.height)
         return summary
+
+    def forget_provisional(self, making: Making) -> None:
+        """Forget the summaries that rest on an earlier state of one that is being made."""
+        for pattern in making.provisional:
+            self._own.pop(pattern, None)
+        making.provisional.clear()
+
+    def _rest_on_head(self, head: Making) -> None:
+        """Note that the summaries above a head rest on its present state."""
+        position = self._making.index(head)
+        for above in self._making[position + 1 :]:
+            if above.head is None or self._making.index(above.head) > position:
+                above.head = head
+            above.needs.add(head.pattern)
 
     def doubt(self) -> None:
         """Note that the summaries which are being made rest on something that is not known yet."""

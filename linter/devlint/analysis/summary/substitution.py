@@ -13,6 +13,7 @@ from functools import reduce
 from devlint.analysis.execution.frame import Frame, is_moved
 from devlint.analysis.findings import unregistered_tensor
 from devlint.analysis.values import containers, devices, operands, partial_batch_move
+from devlint.analysis.values import objects as objects_of_calls
 from devlint.analysis.values.arguments import ArgumentValue
 from devlint.analysis.values.modules import (
     device_of_unknown_parts,
@@ -23,7 +24,8 @@ from devlint.analysis.values.modules import (
 )
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Either, Unreached, Variable, join, variables_of
 from devlint.domain.environment import Environment
-from devlint.domain.given import GivenConstant, QuestionLog, given, plain
+from devlint.domain.given import GivenConstant, QuestionLog, given, plain, with_constants
+from devlint.domain.given_object import OF_CLASS, Passed, PassedObject, Store, defined, given_instance
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object, Optimizer
 from devlint.domain.heap import summary as all_of
 from devlint.domain.kinds import OriginKind, TensorRole
@@ -48,6 +50,7 @@ from devlint.domain.value import (
     Super,
     Tensor,
     TupleValue,
+    UserClass,
     Value,
     cpu_on_one_path,
     is_same_everywhere,
@@ -87,62 +90,64 @@ def abstract(frame: Frame, place: AccessPath, value: Value) -> Value:
 _ANY_CONSTANT = Host("constant")
 """Stands for each constant where an entry is compared without them."""
 
+_ANY_OBJECT = Host("object")
+"""Stands for each object that a call hands over."""
 
-def without_constants(
+
+def without_passed(
     closure: Closure, entry: Entry
-) -> tuple[tuple[tuple[str, Held], ...], dict[AccessPath, Constant]]:
-    """An entry with a stand-in for each constant that the call passes, and these constants by place.
+) -> tuple[tuple[tuple[str, Held], ...], dict[AccessPath, Constant | PassedObject]]:
+    """An entry with a stand-in for each constant and object that the call passes, and these by place.
 
     A default stays: it is the same for all calls that leave the parameter out.
     """
-    defaults, constants = dict(closure.defaults), dict[AccessPath, Constant]()
+    defaults, taken = dict(closure.defaults), dict[AccessPath, Constant | PassedObject]()
 
     def take(place: AccessPath, value: Constant) -> Value:
-        constants[place] = value
+        taken[place] = value
         return _ANY_CONSTANT
 
-    kept = tuple(
-        (name, value if value is defaults.get(name) else _with_constants(AccessPath(name), value, take))
-        for name, value in entry.items()
-    )
-    return kept, constants
+    kept: list[tuple[str, Held]] = []
+    for name, value in entry.items():
+        if isinstance(value, PassedObject):
+            taken[value.place] = value
+            kept.append((name, _ANY_OBJECT))
+        else:
+            is_default = value is defaults.get(name)
+            kept.append((name, value if is_default else _with_constants(AccessPath(name), value, take)))
+    return tuple(kept), taken
 
 
-def with_given_constants(entry: Entry, constants: Collection[AccessPath], questions: QuestionLog) -> Entry:
-    """The entry with a `GivenConstant` in the place of each constant that a call passes."""
+def with_questions(entry: Entry, passed: Passed, questions: QuestionLog) -> dict[str, Held]:
+    """The entry with a `GivenConstant` in the place of each constant that a call passes; likewise with objects."""
 
     def give(place: AccessPath, value: Constant) -> Value:
-        return given(value, place, questions) if place in constants else value
+        return given(value, place, questions) if place in passed else value
 
-    return {name: _with_constants(AccessPath(name), value, give) for name, value in entry.items()}
+    return {
+        name: given_instance(value, questions)
+        if isinstance(value, PassedObject)
+        else _with_constants(AccessPath(name), value, give)
+        for name, value in entry.items()
+    }
 
 
 def _with_constants(place: AccessPath, held: Held, change: Callable[[AccessPath, Constant], Value]) -> Held:
     """What an entry holds for a parameter with its constants changed; in dicts, those of the values."""
     match held:
         case DictObject(items):
-            return replace(held, items=tuple((key, _changed(place.item(key), one, change)) for key, one in items))
+            return replace(held, items=tuple((key, with_constants(place.item(key), one, change)) for key, one in items))
         case ListObject() | Instance():
             return held
         case _:
-            return _changed(place, held, change)
-
-
-def _changed(place: AccessPath, value: Value, change: Callable[[AccessPath, Constant], Value]) -> Value:
-    match value:
-        case Constant():
-            return change(place, value)
-        case TupleValue(items):
-            return replace(value, items=tuple(_changed(place.item(i), one, change) for i, one in enumerate(items)))
-        case _:
-            return value
+            return with_constants(place, held, change)
 
 
 HANDED = "handed:"
 """How the objects are called that a summary's entry brings along: `handed:kwargs`."""
 
 
-def handed_in(entry: Entry, heap: Heap) -> dict[str, Value]:
+def handed_in(entry: Mapping[str, Held], heap: Heap) -> dict[str, Value]:
     """The values with which a body begins; what the entry brings along becomes an object of the heap."""
     bound: dict[str, Value] = {}
     for name, value in entry.items():
@@ -169,6 +174,7 @@ class Substitution:
     """Puts a caller's values in the place of a summary's variables.
 
     Attributes:
+        keeps_computed: the summary stores in an object of the caller, which may keep what the callee has computed.
         mended: by argument, where its parts on the CPU would be, and why, if their conflict in this call were repaired.
     """
 
@@ -177,6 +183,7 @@ class Substitution:
     bound: Mapping[str, ArgumentValue]
     span: Span
     adopted: set[ObjectId]
+    keeps_computed: bool = False
     mended: dict[str, tuple[Device, Origin | None]] = field(default_factory=dict)
 
     def lookup(self, path: AccessPath) -> Value:
@@ -195,8 +202,11 @@ class Substitution:
         if step.kind is StepKind.ATTRIBUTE:
             held = self.env.heap.get(value.object) if isinstance(value, Reference) else None
             if isinstance(held, Instance):
-                found = held.get(str(step.key))
+                found = held.cls if step == OF_CLASS else held.get(str(step.key))
                 return UNKNOWN if found is None else found
+            if isinstance(value, UserClass):
+                of_class = defined(value, str(step.key))
+                return UNKNOWN if of_class is None else of_class[0]
             if isinstance(value, Opaque):
                 return containers.element(self.frame, value, step)
             return UNKNOWN
@@ -217,7 +227,7 @@ class Substitution:
             return reduce(join, map(self.device, device.variables)) if device.variables else UNKNOWN_DEVICE
         if not isinstance(device, Variable):
             return device
-        if self.adopted and device.place.is_fresh:
+        if self._keeps and device.place.is_fresh:
             return Variable(device.place.made_by_call(*self._position))
         found = self._found(device)
         return self.mended[device.root][0] if found == CPU and device.root in self.mended else found
@@ -249,6 +259,14 @@ class Substitution:
         variable = decisive(device)
         if variable is None:
             return origin
+        if self.keeps_computed and origin is not None and origin.kind is not OriginKind.PARAMETER:
+            because = origin.because
+            if because is not None and because.kind is OriginKind.PARAMETER:
+                because = self._story(variable, because)
+            return replace(origin, because=because)
+        return self._story(variable, origin)
+
+    def _story(self, variable: Variable, origin: Origin | None) -> Origin | None:
         if variable.root in self.mended and self._found(variable) == CPU:
             return self.mended[variable.root][1]
         value = self.lookup(variable.place)
@@ -278,7 +296,7 @@ class Substitution:
                 return replace(value, device=self.device(value.device), origin=origin, stray=stray)
             case GivenConstant():
                 return self.lookup(value.place)
-            case Opaque() if value.path.is_fresh and (self.adopted or not value.path.is_returned):
+            case Opaque() if value.path.is_fresh and (self._keeps or not value.path.is_returned):
                 return self._computed(value)
             case Opaque():
                 if value.path.is_returned:
@@ -317,6 +335,25 @@ class Substitution:
             case _:
                 return value
 
+    @property
+    def _keeps(self) -> bool:
+        """Whether an object of the caller holds something that the callee has computed."""
+        return self.keeps_computed or bool(self.adopted)
+
+    def store(
+        self, stores: tuple[Store, ...], escaped: Collection[AccessPath], objects: dict[ObjectId, Object]
+    ) -> None:
+        """Store in the objects of the caller what the callee has stored in them."""
+        values = [self.value(one.value, objects) for one in stores]
+        for place in escaped:
+            objects_of_calls.escape(self.env, self.lookup(place))
+        for one, value in zip(stores, values, strict=True):
+            target = self.lookup(one.place)
+            held = self.env.heap.get(target.object) if isinstance(target, Reference) else None
+            assert isinstance(target, Reference)
+            assert isinstance(held, Instance)
+            self.env.heap[target.object] = held.put(one.name, value, registered=one.registered, where=one.where)
+
     def _named(
         self, held: tuple[tuple[str, Value], ...], objects: dict[ObjectId, Object]
     ) -> tuple[tuple[str, Value], ...]:
@@ -330,7 +367,7 @@ class Substitution:
         """
         device = self.device(value.device)
         variable = decisive(device)
-        if self.adopted or isinstance(device, Concrete) or (variable is not None and variable.root == SELF.name):
+        if self._keeps or isinstance(device, Concrete) or (variable is not None and variable.root == SELF.name):
             return replace(value, path=value.path.made_by_call(*self._position), device=device)
         return UNKNOWN
 

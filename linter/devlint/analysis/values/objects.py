@@ -13,7 +13,6 @@ from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject,
 from devlint.domain.value import (
     UNKNOWN,
     ObjectId,
-    Opaque,
     Reference,
     Tensor,
     TupleValue,
@@ -98,11 +97,11 @@ def escape(env: Environment, value: Value) -> None:
                 env.heap[item.object] = replace(held, device=UNKNOWN_DEVICE)
                 pending.extend(part for _, part in held.parts)
             case Instance():
-                pending.extend(stored for _, stored in held.attributes)
-                attributes = tuple((name, _forgotten(stored)) for name, stored in held.attributes)
+                pending.extend(stored for _, stored in held.stored)
+                after = held.escaped()
                 if classes.knows_device(held.cls):
-                    attributes = tuple((name, UNKNOWN if name == "device" else it) for name, it in attributes)
-                env.heap[item.object] = replace(held, attributes=attributes, open=True)
+                    after = after.put("device", UNKNOWN, registered=False)
+                env.heap[item.object] = after
             case ListObject():
                 pending.extend(held.items or (held.rest,))
                 env.heap[item.object] = held.loosened(UNKNOWN)
@@ -114,9 +113,3 @@ def escape(env: Environment, value: Value) -> None:
                 env.heap[item.object] = DictObject((), UNKNOWN, False, held.module)
             case _:
                 pass
-
-
-def _forgotten(value: Value) -> Value:
-    if isinstance(value, (Tensor, Opaque)):
-        return UNKNOWN
-    return value
