@@ -19,6 +19,7 @@ from devlint import engine
 from devlint.analysis.summary.substitution import with_questions
 from devlint.domain.given import Aspect, QuestionLog
 from devlint.domain.given_object import Passed, PassedObject
+from devlint.domain.heap import Heap
 from devlint.domain.summary import Entry, Held
 from devlint.settings import Settings
 
@@ -30,13 +31,13 @@ from tests.differential.order import changes, reports
 def asking_for_everything() -> Iterator[None]:
     """Let every body ask for the whole of every constant and every object before it is executed."""
 
-    def ask_first(entry: Entry, passed: Passed, questions: QuestionLog) -> dict[str, Held]:
+    def ask_first(entry: Entry, passed: Passed, questions: QuestionLog, heap: Heap) -> dict[str, Held]:
         for place, given in passed.items():
             if isinstance(given, PassedObject):
                 questions.needs_object = True
             else:
                 questions.ask(place, Aspect.WHOLE)
-        return with_questions(entry, passed, questions)
+        return with_questions(entry, passed, questions, heap)
 
     with mock.patch("devlint.analysis.program.with_questions", ask_first):
         yield

@@ -423,7 +423,7 @@ class Program(Files):
         """Make a summary that is admitted; None if the class of the first parameter is not known yet."""
         root, function = self._root, closure.function
         frame = self._asking(asker)
-        bound = handed_in(with_questions(entry, making.passed, making.questions), start.heap)
+        bound = handed_in(with_questions(entry, making.passed, making.questions, start.heap), start.heap)
         if cls is not None and function.parameters:
             generic = self.generic(frame, cls)
             if generic is None:
@@ -438,7 +438,7 @@ class Program(Files):
         for _ in range(RECURSION_PASSES):
             outcome = bodies.run(outside, closure, owner, dict(names), start, site="")
             latest = summary_of(outcome, start)
-            if making.questions.needs_object:
+            if making.questions.needs_object or latest.needs_object:
                 return root.end(making, Summary(None, needs_object=True))
             if latest.returns == making.summary.returns or not making.is_recursive:
                 return root.end(making, latest)

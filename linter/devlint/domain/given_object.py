@@ -12,22 +12,23 @@ of `prepare` asks for `is_ready` and perhaps for `log`. So the summary serves al
 even objects of other classes. An attribute that is stored is not asked about: each call stores
 it in its own object.
 
-Some answers mean something in one execution only: another object that an attribute holds, or all attributes at once. A
-body that asks for such an answer is executed with the object of each call.
+A list or dict in an attribute is answered by its elements. Some answers mean something in one execution only: a module
+that an attribute holds, or all attributes at once. A body that asks for such an answer is executed with the object of
+each call, and so is one that changes a list or dict in place.
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from devlint.domain import given
 from devlint.domain.device import Device
 from devlint.domain.given import Question, QuestionLog
-from devlint.domain.heap import Instance, forgotten
+from devlint.domain.heap import DictObject, Heap, Instance, ListObject, forgotten
 from devlint.domain.place import AccessPath, AccessStep
 from devlint.domain.provenance import Origin
 from devlint.domain.value import (
@@ -39,6 +40,7 @@ from devlint.domain.value import (
     Globals,
     Host,
     MaybeNone,
+    ObjectId,
     Reference,
     TupleValue,
     UserClass,
@@ -108,11 +110,43 @@ def _in_class(place: AccessPath, name: str) -> AccessPath:
     return place.step(OF_CLASS).attribute(name)
 
 
-def _comparable(place: AccessPath, value: Value | None) -> object:
-    if value is None:
+Known: TypeAlias = Value | ListObject | DictObject
+"""What a summary may know of an attribute: its value, or the elements of a list or dict."""
+
+
+def _with_constants(place: AccessPath, known: Known, change: Callable[[AccessPath, Constant], Value]) -> Known:
+    """Change the constants of an attribute, each by its place."""
+    match known:
+        case ListObject(items):
+            every = enumerate(items or ())
+            changed = tuple(given.with_constants(place.item(index), item, change) for index, item in every)
+            return replace(known, items=None if items is None else changed)
+        case DictObject(items):
+            return replace(
+                known, items=tuple((key, given.with_constants(place.item(key), item, change)) for key, item in items)
+            )
+        case _:
+            return given.with_constants(place, known, change)
+
+
+def _comparable(place: AccessPath, known: Known | None) -> object:
+    if known is None:
         return None
-    kept = given.with_constants(place, value, lambda _, constant: _ANY_CONSTANT)
-    return (kept, value.origin) if isinstance(value, DeviceValue) else kept
+    kept = _with_constants(place, known, lambda _, constant: _ANY_CONSTANT)
+    return (kept, known.origin) if isinstance(known, DeviceValue) else kept
+
+
+def _item(known: Known | None, key: object) -> Value | None:
+    """Return an element of an attribute; None if a summary does not know it."""
+    match known:
+        case MaybeNone(present):
+            return _item(present, key)
+        case TupleValue(items) | ListObject(tuple(items)) if isinstance(key, int):
+            return items[key]
+        case DictObject():
+            return known.get(key)
+        case _:
+            return None
 
 
 # --- the caller's side --------------------------------------------------------------------------------------
@@ -130,8 +164,8 @@ class PassedObject:
 
     held: Instance
     place: AccessPath
-    abstract: Callable[[AccessPath, Value], Value | None]
-    _members: dict[str, Value | None] = field(default_factory=dict)
+    abstract: Callable[[AccessPath, Value], Known | None]
+    _members: dict[str, Known | None] = field(default_factory=dict)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PassedObject) or self.place != other.place:
@@ -147,7 +181,15 @@ class PassedObject:
         held = self.held
         return held.passed._first if isinstance(held, GivenInstance) and not held.is_changed else self
 
-    def member(self, name: str) -> Value | None:
+    def of_class(self, name: str) -> tuple[Known | None, UserClass] | None:
+        """An attribute of the class as a summary may know it, with the class that defines it; None if there is none."""
+        found = defined(self.held.cls, name)
+        if found is None:
+            return None
+        value, owner = found
+        return (value if isinstance(value, Closure) else self.abstract(_in_class(self.place, name), value)), owner
+
+    def member(self, name: str) -> Known | None:
         """An attribute as a summary may know it; None if there is none, or if it stays with the caller."""
         if name not in self._members:
             value = self.held.get(name)
@@ -166,15 +208,14 @@ class PassedObject:
         step, *steps = place.steps
         if step == OF_CLASS:
             name, *steps = steps
-            found = defined(self.held.cls, str(name.key))
-            value = None if found is None else found[0]
+            found = self.of_class(str(name.key))
+            known = None if found is None else found[0]
         else:
-            value = self.member(str(step.key))
+            known = self.member(str(step.key))
         for inner in steps:
-            value = value.present if isinstance(value, MaybeNone) else value
-            value = value.items[inner.key] if isinstance(value, TupleValue) and isinstance(inner.key, int) else None
-        assert isinstance(value, Constant), f"{place} is no constant"
-        return value
+            known = _item(known, inner.key)
+        assert isinstance(known, Constant), f"{place} is no constant"
+        return known
 
     def answer(self, asked: Hashable) -> object:
         """What the call answers to a question about the object, for comparisons."""
@@ -184,11 +225,13 @@ class PassedObject:
             case Registered(name):
                 return self.held.registers(name)
             case Defined(name):
-                found = defined(self.held.cls, name)
+                found = self.of_class(name)
                 if found is None:
                     return None
-                value, owner = found
-                return _comparable(_in_class(self.place, name), value), owner if isinstance(value, Closure) else None
+                known, owner = found
+                if known is None:
+                    return _STAYS
+                return _comparable(_in_class(self.place, name), known), owner if isinstance(known, Closure) else None
             case OfClass(function, arguments):
                 return function(self.held.cls, *arguments)
             case ObjectAspect.OPEN:
@@ -225,10 +268,11 @@ def answer(question: Question, passed: Passed) -> object:
 class GivenClass(UserClass):
     """The class of a `GivenInstance`; reading it asks about it."""
 
-    __slots__ = ("_passed", "_questions")
+    __slots__ = ("_heap", "_passed", "_questions")
 
     _passed: PassedObject
     _questions: QuestionLog
+    _heap: Heap
 
     @property
     def itself(self) -> UserClass:
@@ -239,14 +283,11 @@ class GivenClass(UserClass):
     def find(self, name: str) -> tuple[Value, UserClass] | None:
         """See `defined`."""
         self._questions.ask(self._passed.place, Defined(name))
-        found = defined(self._passed.held.cls, name)
+        found = self._passed.of_class(name)
         if found is None:
             return None
-        value, owner = found
-        if isinstance(value, (Reference, MaybeNone)):
-            self._questions.needs_object = True
-            return UNKNOWN, self
-        value = _asking(_in_class(self._passed.place, name), value, self._questions)
+        known, owner = found
+        value = _asking(_in_class(self._passed.place, name), known, self._questions, self._heap)
         # Which class defines it matters for methods only.
         return value, owner if isinstance(value, Closure) else self
 
@@ -385,13 +426,10 @@ class GivenInstance(Instance):
         if store is not None:
             return store.value
         self._questions.ask(self._passed.place, Member(name))
-        value = self._passed.member(name)
-        if value is None:
-            if not self._passed.stays(name):
-                return None
-            self._questions.needs_object = True
-            return UNKNOWN
-        value = _asking(self._passed.place.attribute(name), value, self._questions)
+        known = self._passed.member(name)
+        if known is None and not self._passed.stays(name):
+            return None
+        value = _asking(self._passed.place.attribute(name), known, self._questions, self._cls._heap)
         return forgotten(value) if self._has_escaped else value
 
     def registers(self, name: str) -> bool:
@@ -474,16 +512,36 @@ class GivenInstance(Instance):
         return hash(self._passed.place)
 
 
-def given_instance(passed: PassedObject, questions: QuestionLog) -> GivenInstance:
-    """Return an object for the called body, which asks its `questions` by reading the object."""
+def given_instance(passed: PassedObject, questions: QuestionLog, heap: Heap) -> GivenInstance:
+    """Return an object for the called body, which asks its `questions` by reading the object.
+
+    `heap`: the one with which the body begins.
+    """
     cls: GivenClass = object.__new__(GivenClass)
-    cls._passed, cls._questions = passed, questions
+    cls._passed, cls._questions, cls._heap = passed, questions, heap
     made: GivenInstance = object.__new__(GivenInstance)
     made._passed, made._questions, made._cls = passed, questions, cls
     made._stores, made._has_escaped = {}, False
     return made
 
 
-def _asking(place: AccessPath, value: Value, questions: QuestionLog) -> Value:
-    """A value with a `GivenConstant` in the place of each constant."""
-    return given.with_constants(place, value, lambda where, constant: given.given(constant, where, questions))
+def _asking(place: AccessPath, known: Known | None, questions: QuestionLog, heap: Heap) -> Value:
+    """The value of an attribute with a `GivenConstant` in the place of each constant; a list or dict as an object."""
+    if known is None:
+        questions.needs_object = True
+        return UNKNOWN
+    kept = _with_constants(place, known, lambda where, constant: given.given(constant, where, questions))
+    if not isinstance(kept, (ListObject, DictObject)):
+        return kept
+    identity = ObjectId(f"{HANDED}{place}")
+    heap[identity] = kept
+    return Reference(identity)
+
+
+HANDED = "handed:"
+"""How the objects are called that a call brings along: `handed:kwargs`, `handed:self`, `handed:self.sizes`."""
+
+
+def place_of_handed(identity: ObjectId) -> AccessPath | None:
+    """The place among the parameters of an object that a call brings along; None if the body has made it."""
+    return AccessPath.of_dotted(identity.site.removeprefix(HANDED)) if identity.site.startswith(HANDED) else None

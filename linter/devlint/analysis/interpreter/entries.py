@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame
@@ -10,9 +10,10 @@ from devlint.analysis.index.classes import read_in
 from devlint.analysis.interpreter.bodies import annotated
 from devlint.analysis.summary.substitution import abstract
 from devlint.analysis.values.arguments import ArgumentValue
-from devlint.domain.device import Concrete
+from devlint.analysis.values.narrowing import choice
+from devlint.domain.device import UNKNOWN_DEVICE, Concrete
 from devlint.domain.environment import Environment
-from devlint.domain.given_object import PassedObject
+from devlint.domain.given_object import Known, PassedObject
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject
 from devlint.domain.place import AccessPath, named
 from devlint.domain.summary import Held
@@ -20,15 +21,18 @@ from devlint.domain.value import (
     UNKNOWN,
     BoundMethod,
     Closure,
+    Constant,
     Kind,
     MaybeNone,
     Method,
     Opaque,
     PartialCall,
+    Predicate,
     Reference,
     Super,
     Tensor,
     TupleValue,
+    Unknown,
     UserClass,
     Value,
     is_same_everywhere,
@@ -75,11 +79,41 @@ def own_object_of(
     if not isinstance(held, Instance):
         return None
 
-    def known(path: AccessPath, part: Value) -> Value | None:
-        return None if _stays(env, part) else abstract(frame, path, part)
+    def known(path: AccessPath, part: Value) -> Known | None:
+        if isinstance(part, Reference) and part.object not in env.heap:
+            return UNKNOWN
+        if _stays(env, part) or isinstance(part, Reference):
+            return _elements(path, part)
+        kept = abstract(frame, path, part)
+        # A caller that does not know a device knows no more behind the call.
+        if isinstance(part, (Tensor, Opaque)) and part.device == UNKNOWN_DEVICE and isinstance(kept, (Tensor, Opaque)):
+            return replace(kept, device=UNKNOWN_DEVICE)
+        return part if part == UNKNOWN else kept
 
-    handed = PassedObject(held, place, known)
-    return None if any(map(handed.stays, read_in(closure.function))) else handed
+    def _elements(path: AccessPath, part: Value) -> ListObject | DictObject | None:
+        match env.heap.get(part.object) if isinstance(part, Reference) else None:
+            case ListObject(tuple(items), first=None, module=None, owner=None) as held:
+                elements = _values(known(path.item(index), item) for index, item in enumerate(items))
+                return None if elements is None else replace(held, items=elements)
+            case DictObject(items, module=None) as held if not held.items or held.complete:
+                elements = _values(known(path.item(key), item) for key, item in items)
+                keys = (key for key, _ in items)
+                return None if elements is None else replace(held, items=tuple(zip(keys, elements, strict=True)))
+            case _:
+                return None
+
+    passed = PassedObject(held, place, known)
+    return None if any(map(passed.stays, read_in(closure.function))) else passed
+
+
+def _values(elements: Iterable[Known | None]) -> tuple[Value, ...] | None:
+    """Elements as values; None if one of them stays with the caller, or is a list or dict itself."""
+    found: list[Value] = []
+    for element in elements:
+        if element is None or isinstance(element, (ListObject, DictObject)):
+            return None
+        found.append(element)
+    return tuple(found)
 
 
 def stays_with_caller(env: Environment, closure: Closure, bound: Mapping[str, ArgumentValue]) -> bool:
@@ -101,10 +135,19 @@ def _stays(env: Environment, value: Value) -> bool:
             return any(_stays(env, item) for item in items)
         case MaybeNone(present):
             return _stays(env, present)
-        case Closure() | Method() | BoundMethod() | Super() | PartialCall():
+        case Method():
+            return not is_plain_method(value)
+        case Closure() | BoundMethod() | Super() | PartialCall():
             return not is_same_everywhere(value)
         case _:
             return False
+
+
+def is_plain_method(value: Value) -> bool:
+    """Whether a value is an attribute of something unknown, which a summary need not know unless it is called."""
+    if not isinstance(value, Method) or choice(value.name) != Predicate():
+        return False
+    return isinstance(value.receiver, (Unknown, Opaque, Constant)) or is_plain_method(value.receiver)
 
 
 def _keywords(env: Environment, closure: Closure, name: str, value: Value) -> DictObject | None:

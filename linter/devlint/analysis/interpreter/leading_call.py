@@ -28,7 +28,7 @@ from devlint.records import dataclass
 MOST_CALLS = 12
 """How many of the calls that lead to an operation are kept, the outermost."""
 
-_OF_ONE_VALUE = (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT)
+OF_ONE_VALUE = (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT)
 """Conflicts of one value with what the operation itself wants."""
 
 
@@ -52,7 +52,7 @@ class LeadingCall:
         """The same with one more call that leads to it."""
         calls = (*requirement.calls, (self.frame.file, self.span))[-MOST_CALLS:]
         sides = (requirement.first, requirement.second)
-        arises_inside = requirement.arises_inside or requirement.kind in _OF_ONE_VALUE
+        arises_inside = requirement.arises_inside or requirement.kind in OF_ONE_VALUE
         if arises_inside or not all(map(self._hands_over, sides)):
             return replace(requirement, calls=calls, arises_inside=True)
         handing = requirement.handing if any(map(self._is_of_own_object, sides)) else len(requirement.calls) + 1

@@ -11,7 +11,7 @@ allows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 
 from devlint.analysis.demand.callers import CallSite, Followed
@@ -23,11 +23,12 @@ from devlint.analysis.interpreter.bodies import run
 from devlint.analysis.interpreter.entries import (
     entry_of,
     is_exact,
+    is_plain_method,
     knows_its_maker,
     own_object_of,
     stays_with_caller,
 )
-from devlint.analysis.interpreter.leading_call import LeadingCall, own_object
+from devlint.analysis.interpreter.leading_call import OF_ONE_VALUE, LeadingCall, own_object
 from devlint.analysis.summary import device_free, handed_over
 from devlint.analysis.summary.outcome import requirements
 from devlint.analysis.summary.substitution import Substitution, from_inside, handed, qualified, side_of
@@ -151,7 +152,8 @@ def _call_bound(
     if own is not None:
         entry[own.place.name] = own
     summary = frame.program.summarise(frame, closure, owner, entry, env)
-    if own is not None and (summary is None or summary.needs_object):
+    methods = {name for name, given in bound.items() if is_plain_method(given.value)}
+    if _needs_values(summary, own, methods):
         return _execute_here(frame, env, closure, owner, bound, span)
     _note_followed(frame, closure, None if summary is None else summary.skipped)
     if summary is None:
@@ -168,6 +170,13 @@ def _call_bound(
         if summary is not None and summary.returns is not None and not (summary.stores or summary.escaped):
             return Substitution(frame, env, bound, span, set()).value(summary.returns, dict(summary.heap))
     return result
+
+
+def _needs_values(summary: Summary | None, own: PassedObject | None, methods: Set[str]) -> bool:
+    """Whether a body has to be executed with the values of a call: its object, or a method that the body calls."""
+    if summary is None:
+        return own is not None
+    return summary.needs_object or not methods.isdisjoint(place.root_name for place in summary.called)
 
 
 def _note_call(
@@ -243,7 +252,7 @@ def call_forward(
     ):
         return _execute_here(frame, env, closure, owner, bound, span)
     _note_followed(frame, closure, summary.skipped)
-    result = apply(frame, env, summary, {**bound, "self": bound[first]}, closure, span)
+    result = apply(frame, env, summary, {**bound, "self": bound[first]}, closure, span, calls_module=True)
     is_open = isinstance(result, Opaque) or (result is not None and is_lost(result))
     if is_open and isinstance(device_of_whole(frame, env, module), Concrete):
         executed = _execute_here(frame, env, closure, owner, bound, span, quiet=True)
@@ -399,10 +408,17 @@ def forget(frame: Frame, env: Environment, bound: Mapping[str, ArgumentValue]) -
 
 
 def apply(
-    frame: Frame, env: Environment, summary: Summary, bound: Mapping[str, ArgumentValue], closure: Closure, span: Span
+    frame: Frame,
+    env: Environment,
+    summary: Summary,
+    bound: Mapping[str, ArgumentValue],
+    closure: Closure,
+    span: Span,
+    *,
+    calls_module: bool = False,
 ) -> Value | None:
     """What a call with these arguments does, by the function's summary."""
-    substitution = Substitution(frame, env, bound, span, set())
+    substitution = Substitution(frame, env, bound, span, set(), calls_module)
     use_devices(frame, env, summary.uses, closure, span)
     frame.default_device_callees |= summary.default_device_callees
     frame.touches_devices |= summary.touches_devices
@@ -447,7 +463,8 @@ def _require(leading: LeadingCall, substitution: Substitution, requirement: Requ
                 substitution.mended.update(recovery.of_arguments(requirement, first, second))
                 recovery.move(frame, env, recovery.of_call(frame, env, substitution.bound, (clash,)), span)
             return
-    unknown_operand.note(frame, env, requirement.operation, span, (first, second))
+    if requirement.kind not in OF_ONE_VALUE:  # of one value alone, the called function tells itself
+        unknown_operand.note(frame, env, requirement.operation, span, (first, second))
     if conflicts.is_open(first, second):
         said, always = wording(requirement.operation, first, second), requirement.always and env.always
         passed_on = replace(requirement, first=first, second=second, message=said, always=always)

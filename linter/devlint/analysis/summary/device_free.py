@@ -12,9 +12,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.index.classes import find
-from devlint.analysis.summary.substitution import abstract, is_handed
+from devlint.analysis.summary.substitution import abstract
 from devlint.analysis.values.arguments import ArgumentValue
 from devlint.domain.environment import Environment
+from devlint.domain.given_object import place_of_handed
 from devlint.domain.heap import DictObject, ListObject, held_by
 from devlint.domain.place import EACH, AccessPath, AccessStep, StepKind
 from devlint.domain.summary import Entry, Summary
@@ -63,7 +64,7 @@ def summary(
     found = frame.program.summarise(frame, closure, owner, entry, env)
     if found is None or found.touches_devices or not _may_be_idle_with(env, bound, found.called):
         return None
-    if any(is_handed(identity) for identity, _ in found.heap) or _takes_out(found):
+    if any(place_of_handed(identity) for identity, _ in found.heap) or _takes_out(found):
         return None
     return found
 

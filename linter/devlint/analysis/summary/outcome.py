@@ -7,12 +7,11 @@ from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.findings import conflicts
-from devlint.analysis.summary.substitution import is_handed
 from devlint.analysis.values import operands
 from devlint.domain.device import CPU
 from devlint.domain.environment import Environment, Pair
 from devlint.domain.given import GivenConstant
-from devlint.domain.given_object import GivenInstance, Store
+from devlint.domain.given_object import GivenInstance, Store, place_of_handed
 from devlint.domain.heap import ListObject, Object, held_by
 from devlint.domain.kinds import ConflictKind
 from devlint.domain.place import AccessPath
@@ -69,7 +68,10 @@ def summary_of(outcome: Outcome, start: Environment) -> Summary:
     stored = (one.value for one in stores)
     _ask_of_hidden((outcome.value, *stored, *(held for _, thing in changed for held in held_by(thing))))
     _ask_of_hidden((held for _, thing in changed for held in _beside(thing)), hidden=True)
-    made = tuple((key, value) for key, value in changed if key not in start.heap or is_handed(key))
+    handed = {key: place_of_handed(key) for key, _ in changed}
+    if any(place is not None and place.steps for place in handed.values()):
+        return Summary(None, needs_object=True)  # a list or dict of the caller is changed
+    made = tuple((key, value) for key, value in changed if key not in start.heap or handed[key] is not None)
     requires = _distinct([*requirements(outcome), *outcome.frame.conflicts])
     after = outcome.env
     return Summary(

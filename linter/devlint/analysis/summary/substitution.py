@@ -25,11 +25,20 @@ from devlint.analysis.values.modules import (
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Either, Unreached, Variable, join, variables_of
 from devlint.domain.environment import Environment
 from devlint.domain.given import GivenConstant, QuestionLog, given, plain, with_constants
-from devlint.domain.given_object import OF_CLASS, Passed, PassedObject, Store, defined, given_instance
+from devlint.domain.given_object import (
+    HANDED,
+    OF_CLASS,
+    Passed,
+    PassedObject,
+    Store,
+    defined,
+    given_instance,
+    place_of_handed,
+)
 from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListObject, Object, Optimizer
 from devlint.domain.heap import summary as all_of
 from devlint.domain.kinds import OriginKind, TensorRole
-from devlint.domain.place import SELF, AccessPath, AccessStep, StepKind
+from devlint.domain.place import SELF, AccessPath, AccessStep, Root, StepKind
 from devlint.domain.provenance import CALLEES, CpuOnOnePath, Origin
 from devlint.domain.summary import AtOperation, Entry, Held, Operand
 from devlint.domain.value import (
@@ -118,14 +127,17 @@ def without_passed(
     return tuple(kept), taken
 
 
-def with_questions(entry: Entry, passed: Passed, questions: QuestionLog) -> dict[str, Held]:
-    """The entry with a `GivenConstant` in the place of each constant that a call passes; likewise with objects."""
+def with_questions(entry: Entry, passed: Passed, questions: QuestionLog, heap: Heap) -> dict[str, Held]:
+    """The entry with a `GivenConstant` in the place of each constant that a call passes; likewise with objects.
+
+    `heap`: the one with which the body begins.
+    """
 
     def give(place: AccessPath, value: Constant) -> Value:
         return given(value, place, questions) if place in passed else value
 
     return {
-        name: given_instance(value, questions)
+        name: given_instance(value, questions, heap)
         if isinstance(value, PassedObject)
         else _with_constants(AccessPath(name), value, give)
         for name, value in entry.items()
@@ -141,10 +153,6 @@ def _with_constants(place: AccessPath, held: Held, change: Callable[[AccessPath,
             return held
         case _:
             return with_constants(place, held, change)
-
-
-HANDED = "handed:"
-"""How the objects are called that a summary's entry brings along: `handed:kwargs`."""
 
 
 def handed_in(entry: Mapping[str, Held], heap: Heap) -> dict[str, Value]:
@@ -164,16 +172,12 @@ def handed(parameter: str) -> Reference:
     return Reference(ObjectId(HANDED + parameter))
 
 
-def is_handed(identity: ObjectId) -> bool:
-    """Whether an object is one that an entry has brought along."""
-    return identity.site.startswith(HANDED)
-
-
 @dataclass(slots=True)
 class Substitution:
     """Puts a caller's values in the place of a summary's variables.
 
     Attributes:
+        calls_module: a module is called, and meets its inputs.
         keeps_computed: the summary stores in an object of the caller, which may keep what the callee has computed.
         mended: by argument, where its parts on the CPU would be, and why, if their conflict in this call were repaired.
     """
@@ -183,6 +187,7 @@ class Substitution:
     bound: Mapping[str, ArgumentValue]
     span: Span
     adopted: set[ObjectId]
+    calls_module: bool = False
     keeps_computed: bool = False
     mended: dict[str, tuple[Device, Origin | None]] = field(default_factory=dict)
 
@@ -250,6 +255,14 @@ class Substitution:
             case _:
                 return UNKNOWN_DEVICE
 
+    def is_own_object(self, parameter: Root) -> bool:
+        """Whether a parameter has the object of the program whose method is called."""
+        given = self.bound.get(str(parameter))
+        if self.calls_module or given is None or given is not next(iter(self.bound.values())):
+            return False
+        held = self.env.heap.get(given.value.object) if isinstance(given.value, Reference) else None
+        return isinstance(held, Instance)
+
     @property
     def _position(self) -> tuple[int, int]:
         return self.span.line, self.span.column
@@ -300,12 +313,15 @@ class Substitution:
                 return self._computed(value)
             case Opaque():
                 if value.path.is_returned:
-                    path = value.path.called_at(*self._position)
+                    path = self._path(value.path).called_at(*self._position)
                     return replace(value, path=path, device=self.device(value.device))
                 found = self.lookup(value.path)
                 if isinstance(value.device, Variable) and value.device.place == value.path:
                     return found
-                return UNKNOWN if found is UNKNOWN else replace(value, device=self.device(value.device))
+                if found is UNKNOWN:
+                    return UNKNOWN
+                path = found.path if isinstance(found, Opaque) else value.path
+                return replace(value, path=path, device=self.device(value.device))
             case DeviceValue():
                 origin = self.origin_of(value.device, value.origin)
                 return replace(value, device=self.device(value.device), origin=origin)
@@ -329,9 +345,8 @@ class Substitution:
             case Reference() if value.object in objects:
                 return self.adopt(value.object, objects)
             case Reference():
-                if not is_handed(value.object):
-                    return UNKNOWN
-                return self.lookup(AccessPath(value.object.site.removeprefix(HANDED)))
+                place = place_of_handed(value.object)
+                return UNKNOWN if place is None else self.lookup(place)
             case _:
                 return value
 
@@ -358,6 +373,12 @@ class Substitution:
         self, held: tuple[tuple[str, Value], ...], objects: dict[ObjectId, Object]
     ) -> tuple[tuple[str, Value], ...]:
         return tuple((name, self.value(value, objects)) for name, value in held)
+
+    def _path(self, path: AccessPath) -> AccessPath:
+        """The path of a result of a method, as it leads on from the value of the caller."""
+        call = next(index for index, step in enumerate(path.steps) if step.kind is StepKind.CALL)
+        found = self.lookup(AccessPath(path.root, path.steps[:call]))
+        return AccessPath(path.root, path.steps[call:]).rooted_at(found.path) if isinstance(found, Opaque) else path
 
     def _computed(self, value: Opaque) -> Value:
         """A value that the callee has got from something that it cannot follow, if the callee knows its device.
@@ -425,9 +446,13 @@ def side_of(substitution: Substitution, side: Operand, span: Span) -> Operand:
     given = substitution.bound.get(variable.root)
     value = substitution.lookup(variable.place)
     rank = value.rank if isinstance(value, Tensor) and side.rank is None else side.rank
+    if given is not None and variable.place.steps and substitution.is_own_object(variable.root):
+        # A part of the object whose method is called has the name that the method gives it.
+        own = replace(side, device=device, origin=origin, rank=rank)
+        return replace(own, stray=cpu_on_one_path(value), batch=partial_batch_move.batch_of(value))
     name, where = (substitution.frame.text(given.span), given.span) if given is not None else (side.name, span)
     # What a module holds is met through the module.
-    called = variable.root == "self" and given is not None and isinstance(given.value, Reference)
+    called = substitution.calls_module and variable.root == SELF.name and given is not None
     module = unregistered_tensor.holder(substitution.env, given.value) if called and given is not None else None
     file, inside = substitution.frame.file, side.inside or AtOperation(side.name, side.span, side.file)
     is_registered = module is not None and side.origin is not None and side.origin.kind is OriginKind.MODULE
