@@ -38,7 +38,7 @@ from devlint.analysis.values.containers import forget_batch, is_batch
 from devlint.analysis.values.devices import check_use
 from devlint.analysis.values.modules import device_of_whole
 from devlint.domain.body import Side
-from devlint.domain.device import Concrete
+from devlint.domain.device import CHOSEN_BY_CALLER, Concrete
 from devlint.domain.environment import Environment
 from devlint.domain.given_object import PassedObject, itself
 from devlint.domain.heap import DictObject, Instance, ListObject
@@ -153,7 +153,9 @@ def _call_bound(
         entry[own.place.name] = own
     summary = frame.program.summarise(frame, closure, owner, entry, env)
     methods = {name for name, given in bound.items() if is_plain_method(given.value)}
-    if _needs_values(summary, own, methods):
+    if _needs_values(summary, own, methods) or (
+        own is not None and _answers_tests(frame, env, own, summary, bound, span)
+    ):
         return _execute_here(frame, env, closure, owner, bound, span)
     _note_followed(frame, closure, None if summary is None else summary.skipped)
     if summary is None:
@@ -177,6 +179,20 @@ def _needs_values(summary: Summary | None, own: PassedObject | None, methods: Se
     if summary is None:
         return own is not None
     return summary.needs_object or not methods.isdisjoint(place.root_name for place in summary.called)
+
+
+def _answers_tests(
+    frame: Frame,
+    env: Environment,
+    own: PassedObject,
+    summary: Summary | None,
+    bound: Mapping[str, ArgumentValue],
+    span: Span,
+) -> bool:
+    """Whether the object of a call says what a test does that the summary leaves open."""
+    of_own = Substitution(frame, env, bound, span, set())
+    tested = () if summary is None else summary.tested
+    return any(_is_answer(of_own.lookup(place)) for place in tested if place.root == own.place.root and place.steps)
 
 
 def _note_call(
@@ -446,6 +462,8 @@ def apply(
 def _require(leading: LeadingCall, substitution: Substitution, requirement: Requirement) -> None:
     """Checks one requirement of a summary with the caller's devices."""
     frame, env, span = leading.frame, leading.env, leading.span
+    if CHOSEN_BY_CALLER in (requirement.first.device, requirement.second.device):
+        return  # of which arguments it is the device, the summary does not say
     first = side_of(substitution, requirement.first, span)
     second = side_of(substitution, requirement.second, span)
     if first.name == second.name:
