@@ -11,6 +11,7 @@ from random import Random
 
 import pytest
 from devlint import engine
+from devlint.analysis.summary.roots import DEEPEST_SUMMARY
 from devlint.diagnostics import Diagnostic
 from devlint.inspector import load_tools
 from devlint.settings import Settings
@@ -46,8 +47,9 @@ def test_entries_of_one_file_are_not_taken_from_another() -> None:
 
 
 def test_what_is_too_deep_for_one_file_is_not_for_another() -> None:
-    chain = "".join(f"def f{number}():\n    return f{number + 1}()\n\n\n" for number in range(12))
-    Path("lib.py").write_text(f"{MAKE}{chain}def f12():\n    return torch.ones(3)\n")
+    chain = "".join(f"def f{number}():\n    return f{number + 1}()\n\n\n" for number in range(DEEPEST_SUMMARY + 2))
+    last = DEEPEST_SUMMARY + 2
+    Path("lib.py").write_text(f"{MAKE}{chain}def f{last}():\n    return torch.ones(3)\n")
     Path("a.py").write_text(MEET.format(name="f0", call="f0()"))
     Path("b.py").write_text(MEET.format(name="f4", call="f4()"))
     alone = _reports("b.py")
