@@ -47,8 +47,8 @@ def test_entries_of_one_file_are_not_taken_from_another() -> None:
 
 
 def test_what_is_too_deep_for_one_file_is_not_for_another() -> None:
-    chain = "".join(f"def f{number}():\n    return f{number + 1}()\n\n\n" for number in range(DEEPEST_SUMMARY + 2))
     last = DEEPEST_SUMMARY + 2
+    chain = "".join(f"def f{number}():\n    return f{number + 1}()\n\n\n" for number in range(last))
     Path("lib.py").write_text(f"{MAKE}{chain}def f{last}():\n    return torch.ones(3)\n")
     Path("a.py").write_text(MEET.format(name="f0", call="f0()"))
     Path("b.py").write_text(MEET.format(name="f4", call="f4()"))

@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 from devlint.domain.place import AccessPath
 from devlint.domain.provenance import Origin
-from devlint.domain.value import Closure, Constant, PartialCall, TupleValue, Value
+from devlint.domain.value import Closure, Constant, Host, PartialCall, TupleValue, Value
 from devlint.records import dataclass
 
 
@@ -141,6 +141,10 @@ def plain(value: Value) -> Value:
 def plain_named(values: Iterable[tuple[str, Value]]) -> tuple[tuple[str, Value], ...]:
     """Return named values, each as `plain` returns it."""
     return tuple((name, plain(value)) for name, value in values)
+
+
+ANY_CONSTANT = Host("constant")
+"""Stands for each constant of a call where entries and answers are compared without them."""
 
 
 def with_constants(place: AccessPath, value: Value, change: Callable[[AccessPath, Constant], Value]) -> Value:

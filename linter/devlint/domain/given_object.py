@@ -8,9 +8,8 @@
 
 For a summary, the analysis executes a body with a `GivenInstance` in the place of the object of the call. To read an
 attribute is to ask a question, and so is to look up a method, or to ask whether the class is that of a module. The body
-of `prepare` asks for `is_ready` and perhaps for `log`. So the summary serves all objects with the same answers,
-even objects of other classes. An attribute that is stored is not asked about: each call stores
-it in its own object.
+of `prepare` asks for `is_ready` and perhaps for `log`. So the summary serves all objects with the same answers, even
+objects of other classes. To store an attribute is to ask nothing: each call stores the attribute in its own object.
 
 A list or dict in an attribute is answered by its elements. Some answers mean something in one execution only: a module
 that an attribute holds, or all attributes at once. A body that asks for such an answer is executed with the object of
@@ -96,9 +95,6 @@ class OfClass:
     arguments: tuple[Hashable, ...]
 
 
-_ANY_CONSTANT = Host("constant")
-"""Stands for each constant in an answer: where the body reads the constant, it asks again."""
-
 _STAYS = Host("stays")
 """The answer that means something to the caller only."""
 
@@ -132,7 +128,7 @@ def _with_constants(place: AccessPath, known: Known, change: Callable[[AccessPat
 def _comparable(place: AccessPath, known: Known | None) -> object:
     if known is None:
         return None
-    kept = _with_constants(place, known, lambda _, constant: _ANY_CONSTANT)
+    kept = _with_constants(place, known, lambda _, constant: given.ANY_CONSTANT)
     return (kept, known.origin) if isinstance(known, DeviceValue) else kept
 
 
@@ -365,7 +361,7 @@ class GivenInstance(Instance):
         """Return a plain instance; `given_instance` makes the others."""
         return Instance(*fields, **named)  # type: ignore[arg-type]
 
-    # --- what is known without a question -------------------------------------------------------------------
+    # --- without questions ----------------------------------------------------------------------------------
 
     @property
     def passed(self) -> PassedObject:

@@ -266,7 +266,7 @@ def judge(frame: Frame, first: Operand, second: Operand, *, inside: bool = False
                 return None  # a program that leaves the module on the CPU keeps its inputs there
             called = inside or frame.recorded not in (None, frame)
             if called and other.role not in LOCAL and _is_result_of_something_unknown(side):
-                return None  # the function is right for tensors on one device; nothing says that these two differ
+                return None  # no call is known to pass tensors on two devices
             if kind is ConflictKind.OPERANDS and may_be_given_on_the_host(frame, side, other):
                 return None
             if kind is ConflictKind.INDEX and makes_host_data(frame):

@@ -463,7 +463,7 @@ def _require(leading: LeadingCall, substitution: Substitution, requirement: Requ
     """Checks one requirement of a summary with the caller's devices."""
     frame, env, span = leading.frame, leading.env, leading.span
     if CHOSEN_BY_CALLER in (requirement.first.device, requirement.second.device):
-        return  # of which arguments it is the device, the summary does not say
+        return  # the summary does not name the arguments that share this device
     first = side_of(substitution, requirement.first, span)
     second = side_of(substitution, requirement.second, span)
     if first.name == second.name:

@@ -24,7 +24,7 @@ from devlint.analysis.values.modules import (
 )
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Either, Unreached, Variable, join, variables_of
 from devlint.domain.environment import Environment
-from devlint.domain.given import GivenConstant, QuestionLog, given, plain, with_constants
+from devlint.domain.given import ANY_CONSTANT, GivenConstant, QuestionLog, given, plain, with_constants
 from devlint.domain.given_object import (
     HANDED,
     OF_CLASS,
@@ -96,9 +96,6 @@ def abstract(frame: Frame, place: AccessPath, value: Value) -> Value:
             return Opaque(place, Kind.ANY, Variable(place), origin)
 
 
-_ANY_CONSTANT = Host("constant")
-"""Stands for each constant where an entry is compared without them."""
-
 _ANY_OBJECT = Host("object")
 """Stands for each object that a call hands over."""
 
@@ -114,7 +111,7 @@ def without_passed(
 
     def take(place: AccessPath, value: Constant) -> Value:
         taken[place] = value
-        return _ANY_CONSTANT
+        return ANY_CONSTANT
 
     kept: list[tuple[str, Held]] = []
     for name, value in entry.items():
