@@ -35,6 +35,7 @@ from devlint.traces import Trace
 
 if TYPE_CHECKING:
     from devlint.facts import Anchored, FileFacts
+    from devlint.frontend.pieces import Trees
 
 _MATTERS = re.compile(r"torch|\.detach\(\)|[\"']cuda")
 """What a file that has to do with devices contains: it names torch or CUDA, or takes a tensor out of its graph."""
@@ -111,11 +112,17 @@ def tools(rules: Rules) -> Tools:
             project, devices=configuration.devices, signatures=configuration.signatures, views=different(views)
         )
 
+    @cache
+    def trees() -> Trees:
+        from devlint.frontend.pieces import Trees
+
+        return Trees()
+
     def check(text: str, display: str, facts: FileFacts, busy: Rules) -> list[Diagnostic]:
         from devlint.frontend.concrete import check
         from devlint.registry import rule_of
 
-        return check(text, display, facts, [rule_of(rule) for rule in busy])
+        return check(text, display, facts, [rule_of(rule) for rule in busy], trees())
 
     return Tools(rules, analysis, check)
 

@@ -11,13 +11,13 @@ from pathlib import PurePath
 from typing import ClassVar, TypeVar
 
 import libcst as cst
-from libcst.metadata import CodeRange
 
 from devlint.addresses import page_of
 from devlint.declarations import Declaration
 from devlint.diagnostics import Cause, Certainty, Diagnostic, Fix, Label, Place, Related, RuleText, Severity
 from devlint.errors import RuleError
 from devlint.facts import Anchored, Fact, FileFacts
+from devlint.frontend.pieces import Tree
 from devlint.records import dataclass
 from devlint.syntax import Syntax
 
@@ -51,16 +51,12 @@ class Shared:
     """What the rules that visit one file have in common.
 
     Attributes:
-        shifts: by line, how many columns LibCST counts too few: it passes over form feeds that begin a line.
-        module: the file; None before a visit.
-        positions: where LibCST has its nodes.
+        tree: the nodes of the file; None before a visit.
         facts: by node, those of its stretch.
         syntax: built when the first of them asks.
     """
 
-    shifts: Mapping[int, int] = field(default_factory=dict)
-    module: cst.Module | None = None
-    positions: Mapping[cst.CSTNode, CodeRange] = field(default_factory=dict)
+    tree: Tree | None = None
     facts: Mapping[cst.CSTNode, tuple[Anchored, ...]] = field(default_factory=dict)
     syntax: Syntax | None = None
 
@@ -110,8 +106,8 @@ class Rule(cst.BatchableCSTVisitor):
     def syntax(self) -> Syntax:
         """The file's nodes by place, and the edits that change them: what a fix is made with."""
         if self.shared.syntax is None:
-            assert self.shared.module is not None, "before the visit there is no syntax"
-            self.shared.syntax = Syntax(self.shared.module, self.place_of)
+            assert self.shared.tree is not None, "before the visit there is no syntax"
+            self.shared.syntax = Syntax(self.shared.tree, self.place_of)
         return self.shared.syntax
 
     @property
@@ -224,10 +220,9 @@ class Rule(cst.BatchableCSTVisitor):
         anchored = self.shared.facts.get(node)
         if anchored is not None:
             return anchored[0].place
-        position = self.shared.positions[node]
-        start, end, shifts = position.start, position.end, self.shared.shifts
-        first, last = start.column + shifts.get(start.line, 0), end.column + shifts.get(end.line, 0)
-        return Place(self.display, start.line, first + 1, end.line, last + 1)
+        assert self.shared.tree is not None, "before the visit there are no nodes"
+        line, column, end_line, end_column = self.shared.tree.stretch(node)
+        return Place(self.display, line, column + 1, end_line, end_column + 1)
 
     def report(
         self,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
-from dataclasses import fields
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias, TypeVar, cast
 
 import libcst as cst
 
 from devlint.diagnostics import Edit, Place
+from devlint.frontend.pieces import Tree
 
 PlaceOf: TypeAlias = Callable[[cst.CSTNode], Place]
 T = TypeVar("T")
@@ -24,66 +22,64 @@ class Syntax:
     """Nodes by their places, and their parents.
 
     Args:
-        module: the whole file.
+        tree: the nodes of the file.
         place_of: where a node stands; brackets around an expression are no part of it.
+
+    Attributes:
+        module: the whole file.
+        text: its source text.
     """
 
-    def __init__(self, module: cst.Module, place_of: PlaceOf) -> None:
-        self.module = module
+    def __init__(self, tree: Tree, place_of: PlaceOf) -> None:
+        self.module = tree.module
+        self.text = tree.text
         self.place_of = place_of
-        self._parents: dict[cst.CSTNode, cst.CSTNode] = {}
-        self._by_kind: dict[type[cst.CSTNode], list[cst.CSTNode]] = {}
+        self._tree = tree
         self._derived: dict[object, object] = {}
-        # The nodes are numbered so that those within a node have the numbers behind its own, up to `_last`.
-        self._numbers: dict[cst.CSTNode, int] = {}
-        pending: list[cst.CSTNode] = [module]
-        while pending:
-            node = pending.pop()
-            self._numbers[node] = len(self._numbers)
-            self._by_kind.setdefault(type(node), []).append(node)
-            for child in _parts(node):
-                self._parents[child] = node
-                pending.append(child)
-        self._last = dict(self._numbers)
-        for node in reversed(self._numbers):
-            if node in self._parents:
-                parent = self._parents[node]
-                self._last[parent] = max(self._last[parent], self._last[node])
+        self._values: dict[int, dict[Place, list[cst.CSTNode]]] = {}
 
-    @cached_property
-    def _by_place(self) -> dict[Place, list[cst.CSTNode]]:
-        """Expressions and simple statements by their stretches, with their brackets and without; outer ones first."""
-        found: dict[Place, list[cst.CSTNode]] = {}
-        for node in self._parents:
-            if isinstance(node, (cst.BaseExpression, cst.BaseSmallStatement)):
-                for place in {self.place_of(node), self.place(node)}:
-                    found.setdefault(place, []).append(node)
-        return found
+    def _by_place(self, number: int) -> dict[Place, list[cst.CSTNode]]:
+        """Expressions and simple statements of a piece by their stretches, with their brackets and without.
+
+        Outer ones come first.
+        """
+        if number not in self._values:
+            found = self._values[number] = {}
+            for node in self._tree.pieces[number].parents:
+                if isinstance(node, (cst.BaseExpression, cst.BaseSmallStatement)):
+                    for place in {self.place_of(node), self.place(node)}:
+                        found.setdefault(place, []).append(node)
+        return self._values[number]
 
     def value_at(self, place: Place) -> cst.BaseExpression | None:
         """The expression that fills a stretch, with its brackets or without, if there is one."""
-        return next((node for node in self._by_place.get(place, ()) if isinstance(node, cst.BaseExpression)), None)
+        return next((node for node in self._at(place) if isinstance(node, cst.BaseExpression)), None)
 
     def at(self, place: Place, kind: type[NodeT]) -> NodeT | None:
         """The expression or simple statement of that kind which fills a stretch, if there is one."""
-        return next((node for node in self._by_place.get(place, ()) if isinstance(node, kind)), None)
+        return next((node for node in self._at(place) if isinstance(node, kind)), None)
+
+    def _at(self, place: Place) -> Sequence[cst.CSTNode]:
+        return self._by_place(self._tree.number_at(place.line)).get(place, ())
 
     def class_at(self, place: Place) -> cst.ClassDef | None:
         """The innermost class that a place is in."""
-        around = [
+        around = self.enclosing(place, cst.ClassDef)
+        return max(around, key=lambda node: self.place_of(node).line, default=None)
+
+    def enclosing(self, place: Place, kind: type[NodeT]) -> list[NodeT]:
+        """The nodes of exactly that class that a place is in, in no particular order."""
+        return [
             node
-            for node in self.within(self.module, cst.ClassDef)
+            for node in self._tree.of_kind(self._tree.number_at(place.line), kind)
             for whole in [self.place_of(node)]
             if whole.file == place.file and (whole.line, whole.column) <= (place.line, place.column)
             if (place.end_line, place.end_column) <= (whole.end_line, whole.end_column)
         ]
-        return max(around, key=lambda node: self.place_of(node).line, default=None)
 
     def parents(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """What a node is in, from the inside out."""
-        while node in self._parents:
-            node = self._parents[node]
-            yield node
+        return self._tree.parents(node)
 
     def code(self, node: cst.CSTNode) -> str:
         """The source text of a node."""
@@ -178,10 +174,7 @@ class Syntax:
 
     def within(self, node: cst.CSTNode, kind: type[NodeT]) -> Iterator[NodeT]:
         """The nodes of exactly that class in a node, itself included, in no particular order."""
-        nodes = cast("list[NodeT]", self._by_kind.get(kind, []))
-        first = bisect_left(nodes, self._numbers[node], key=self._numbers.__getitem__)
-        behind = bisect_right(nodes, self._last[node], key=self._numbers.__getitem__)
-        yield from nodes[first:behind]
+        return self._tree.within(node, kind)
 
     def names(self, name: str) -> list[cst.Name]:
         """The nodes of the file with that name, in no particular order."""
@@ -228,23 +221,6 @@ class Syntax:
         blocks = [parent for parent in self.parents(node) if isinstance(parent, cst.IndentedBlock)]
         default = self.module.default_indent
         return "".join(default if block.indent is None else block.indent for block in reversed(blocks))
-
-
-_FIELDS: dict[type[cst.CSTNode], tuple[str, ...]] = {}
-"""The names of the fields that the nodes of a class have."""
-
-
-def _parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The nodes that a node is made of; LibCST's own `children` finds them by a visit, which takes far longer."""
-    kind = type(node)
-    if kind not in _FIELDS:
-        _FIELDS[kind] = tuple(field.name for field in fields(kind))
-    for name in _FIELDS[kind]:
-        value = getattr(node, name)
-        if isinstance(value, cst.CSTNode):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from value
 
 
 def _is_chain(node: cst.CSTNode) -> bool:

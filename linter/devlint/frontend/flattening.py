@@ -27,7 +27,7 @@ own parser refuses 200 nested brackets, but neither long chains of operators nor
 CUT_BELOW = 300
 """Code beyond `MAX_DEPTH` is cut here, so that the cut is long enough for a name in its place."""
 
-_LINE = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _SHORT_TEXT = 100
 """Characters of a literal that cannot have too many pieces."""
 
@@ -55,10 +55,10 @@ class Flat:
     depth: int
     cut: tuple[Stretch, ...] = ()
 
-    def has_cut(self, stretch: Stretch) -> bool:
-        """Whether a stretch lies in something that was cut."""
-        start, end = stretch[:2], stretch[2:]
-        return any(each[:2] <= start and end <= each[2:] for each in self.cut)
+
+def lines_with_ends(text: str) -> list[str]:
+    """Split a program into lines as Python counts them, each with its end."""
+    return _LINE.findall(text)
 
 
 def flatten(text: str, most: int = MAX_DEPTH, below: int = CUT_BELOW) -> Flat:
@@ -73,7 +73,7 @@ def flatten(text: str, most: int = MAX_DEPTH, below: int = CUT_BELOW) -> Flat:
         SyntaxError, ValueError, RecursionError, MemoryError: Python cannot parse it, or too deep nesting is left.
     """
     tree = ast.parse(text)
-    lines = _LINE.split(text)
+    lines = lines_with_ends(text)
     depths = _Depths(tree, lines)
     if depths.deepest(tree) <= most:
         return Flat(text, depths.deepest(tree))

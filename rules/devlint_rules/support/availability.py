@@ -112,7 +112,7 @@ def _chosen_once(choice: str, torch: str, syntax: Syntax, surroundings: Surround
 
 
 def _hides_devices(syntax: Syntax) -> bool:
-    return "CUDA_VISIBLE_DEVICES" in syntax.module.code
+    return "CUDA_VISIBLE_DEVICES" in syntax.text
 
 
 def _choice(use: UncheckedDevice, torch: str, syntax: Syntax) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from collections.abc import Iterator
 
 import libcst as cst
 from devlint.diagnostics import Place
@@ -24,23 +25,16 @@ class Surroundings:
 
     def __init__(self, syntax: Syntax) -> None:
         """Reads a file."""
-        place_of, whole = syntax.place_of, syntax.module
+        self._syntax = syntax
         self._sure = SureNames(syntax)
-        self._scopes = [
-            place_of(node) for kind in (cst.FunctionDef, cst.ClassDef) for node in syntax.within(whole, kind)
-        ]
         self._scope_of: dict[Place, Place | None] = {}
         self._global: dict[str, bool] = {}
-        self._bound: defaultdict[str, list[Place]] = defaultdict(list)
+        self._binding: defaultdict[str, list[cst.Name]] = defaultdict(list)
         for kind in _BINDING:
-            for node in syntax.within(whole, kind):
+            for node in syntax.within(syntax.module, kind):
                 for name in _bound_by(node):
-                    self._bound[name.value].append(place_of(name))
-        self._imported = {_bound_by_import(alias) for alias in syntax.within(whole, cst.ImportAlias)}
-        self._names: defaultdict[str, list[Place]] = defaultdict(list)
-        for name in syntax.within(whole, cst.Name):
-            if stands_for_a_value(name, next(syntax.parents(name))):
-                self._names[name.value].append(place_of(name))
+                    self._binding[name.value].append(name)
+        self._imported = {_bound_by_import(alias) for alias in syntax.within(syntax.module, cst.ImportAlias)}
 
     def together(self, first: Place, second: Place) -> bool:
         """Whether two places are in one scope of one file, so that both see the same local names."""
@@ -57,17 +51,17 @@ class Surroundings:
 
     def binds(self, text: str, place: Place) -> bool:
         """Whether `text` is a name that the scope of a place gives a value, so that it may do so once more."""
-        return any(self.together(where, place) for where in self._bound.get(text, ()))
+        return any(self.together(where, place) for where in self._bound(text))
 
     def is_global(self, name: str) -> bool:
         """Whether code outside of all functions and classes gives a name its value."""
         if name not in self._global:
-            self._global[name] = any(self._scope(where) is None for where in self._bound.get(name, ()))
+            self._global[name] = any(self._scope(where) is None for where in self._bound(name))
         return self._global[name]
 
     def binds_at_most_once(self, name: str, place: Place) -> bool:
         """Whether no more than one line in the scope of a place gives a name its value."""
-        return sum(self.together(where, place) for where in self._bound.get(name, ())) <= 1
+        return sum(self.together(where, place) for where in self._bound(name)) <= 1
 
     def imports(self, name: str) -> bool:
         """Whether an import of the file binds a name."""
@@ -75,23 +69,21 @@ class Surroundings:
 
     def uses(self, name: str) -> bool:
         """Whether a name occurs anywhere in the file."""
-        return name in self._names
+        return any(self._names(name))
 
     def binds_once(self, name: str) -> bool:
         """Whether one place in the whole file gives a name a value."""
-        return len(self._bound.get(name, ())) == 1
+        return len(self._binding.get(name, ())) == 1
 
     def binds_within(self, name: str, stretch: Place) -> bool:
         """Whether code in a stretch gives a name a value."""
-        return any(inside(where, stretch) for where in self._bound.get(name, ()))
+        return any(inside(where, stretch) for where in self._bound(name))
 
     def reads(self, name: str, place: Place) -> int:
         """How often a name of the scope of a place is read, in it and in the scopes inside it."""
         scope = self._scope(place)
-        bound = set(self._bound.get(name, ()))
-        return sum(
-            where not in bound and (scope is None or inside(where, scope)) for where in self._names.get(name, ())
-        )
+        bound = set(self._bound(name))
+        return sum(where not in bound and (scope is None or inside(where, scope)) for where in self._names(name))
 
     def within_scope(self, inner: Place, place: Place) -> bool:
         """Whether a place is in the scope of another, or in a scope inside that."""
@@ -100,16 +92,33 @@ class Surroundings:
 
     def qualified(self, text: str, place: Place) -> str:
         """Source text with the line of its scope, so that it means one thing only; `self` is that of the class."""
-        around = [scope for scope in self._scopes if inside(place, scope)]
+        around = self._scopes(place)
         choose = min if text.startswith("self.") else max
         scope = choose(around, key=_start, default=None)
         return f"{text} in {0 if scope is None else scope.line}"
 
     def _scope(self, place: Place) -> Place | None:
         if place not in self._scope_of:
-            around = [scope for scope in self._scopes if inside(place, scope)]
-            self._scope_of[place] = max(around, key=_start, default=None)
+            self._scope_of[place] = max(self._scopes(place), key=_start, default=None)
         return self._scope_of[place]
+
+    def _scopes(self, place: Place) -> list[Place]:
+        """The stretches of the functions and classes that a place is in."""
+        return [
+            self._syntax.place_of(node)
+            for kind in (cst.FunctionDef, cst.ClassDef)
+            for node in self._syntax.enclosing(place, kind)
+        ]
+
+    def _bound(self, name: str) -> Iterator[Place]:
+        """Where the file gives a name a value."""
+        return map(self._syntax.place_of, self._binding.get(name, ()))
+
+    def _names(self, name: str) -> Iterator[Place]:
+        """Where a name stands for a value, or gets one."""
+        for node in self._syntax.names(name):
+            if stands_for_a_value(node, next(self._syntax.parents(node))):
+                yield self._syntax.place_of(node)
 
 
 class SurroundedRule(OperationRule):

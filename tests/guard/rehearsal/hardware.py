@@ -6,15 +6,18 @@ The machine with the GPU needs nothing but torch, and the machine that compares 
     python -m tests.guard.rehearsal.hardware run PROGRAMS VERDICTS     # on the machine with the GPU
     python -m tests.guard.rehearsal.hardware compare PROGRAMS VERDICTS
 
-Each program runs on a machine with one GPU, and on one without if its comments ask for it.
+Each program runs on a machine with one GPU, and on one without if its comments ask for it. `write --random N` writes N
+generated programs of the differential tests instead, to compare the judge of those tests with a GPU.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import queue
+import re
 import sys
 import threading
 from collections import Counter
@@ -27,6 +30,8 @@ from tests.judge import Judge, JudgeError, Verdict
 
 _REPOSITORY: Final = Path(__file__).resolve().parents[3]
 _PROCESSES: Final = 14
+
+_SECOND_GPU: Final = re.compile(r"cuda:[1-9]")
 
 _ASK_NVML: Final = "PYTORCH_NVML_BASED_CUDA_CHECK"
 """A variable of PyTorch: whether `is_available` asks NVML instead of the driver."""
@@ -55,6 +60,17 @@ def write(programs: Path) -> None:
             rows.setdefault(key, {"id": f"{source}/{case.id}", **row, "env": ENVIRONMENT})
     with_gpu_first = sorted(rows.values(), key=lambda row: -row["devices"])
     programs.write_text("".join(json.dumps(row) + "\n" for row in with_gpu_first), encoding="utf-8")
+
+
+def write_random(programs: Path, count: int) -> None:
+    """Write the first generated programs that name no second GPU."""
+    from tests.differential.definitions import generate
+
+    generated = (generate(0, number) for number in itertools.count())
+    chosen = itertools.islice((one for one in generated if _SECOND_GPU.search(one.text) is None), count)
+    shared: Row = {"file": None, "call": None, "devices": 1, "paths": [], "env": {}}
+    rows = ({"id": f"random/{one.name}", "code": one.text, **shared} for one in chosen)
+    programs.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 def run(programs: Path, verdicts: Path) -> None:
@@ -140,8 +156,11 @@ def main() -> int:
     parser.add_argument("step", choices=["write", "run", "compare"])
     parser.add_argument("programs", type=Path)
     parser.add_argument("verdicts", type=Path, nargs="?")
+    parser.add_argument("--random", type=int, metavar="N", help="write N generated programs")
     options = parser.parse_args()
-    if options.step == "write":
+    if options.step == "write" and options.random is not None:
+        write_random(options.programs, options.random)
+    elif options.step == "write":
         write(options.programs)
     else:
         {"run": run, "compare": compare}[options.step](options.programs, options.verdicts)
