@@ -67,7 +67,10 @@ ORIGINS = (None, HERE, THERE)
 GPU, GPU0, GPU1 = Concrete("cuda"), Concrete("cuda", 0), Concrete("cuda", 1)
 X, Y, Z = Variable(AccessPath("x")), Variable(AccessPath("self").attribute("fc")), Variable(AccessPath("z"))
 X_OR_Y = Either(frozenset((X, Y)))
-DEVICES: tuple[Device, ...] = (UNREACHED, CPU, GPU, GPU0, GPU1, META, X, Y, Z, X_OR_Y, CHOSEN_BY_CALLER, UNKNOWN_DEVICE)
+LIKE_X = Either(frozenset((X,)), open=True)
+DEVICES: tuple[Device, ...] = (
+    *(UNREACHED, CPU, GPU, GPU0, GPU1, META, X, Y, Z, X_OR_Y, LIKE_X, CHOSEN_BY_CALLER, UNKNOWN_DEVICE),
+)
 RANKS: tuple[Rank, ...] = (None, 0, 1, 2, SOME_DIMENSIONS)
 
 GLOBALS = Globals("a.py", "a", {})

@@ -96,9 +96,13 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """One of several device variables; of none when there are too many to list, or not all of them are known."""
+    """One of several device variables; of none when there are too many to list.
+
+    `open`: it may be another device, too, unless all of the variables are the same accelerator.
+    """
 
     variables: frozenset[Variable] = frozenset()
+    open: bool = False
 
     def __str__(self) -> str:
         places = sorted(variable.owner for variable in self.variables)
@@ -152,7 +156,7 @@ def _owner_in_words(variable: Variable) -> str:
 
 UNREACHED = Unreached()
 UNKNOWN_DEVICE = UnknownDevice()
-CHOSEN_BY_CALLER = Either()
+CHOSEN_BY_CALLER = Either(open=True)
 CPU = Concrete("cpu")
 META = Concrete("meta")
 
@@ -188,7 +192,9 @@ def variables_of(device: Device) -> frozenset[Variable]:
 def leq(left: Device, right: Device) -> bool:
     """Whether `left` is below or equal to `right`."""
     if isinstance(right, Either) and is_symbolic(left):
-        return right == CHOSEN_BY_CALLER or (left != CHOSEN_BY_CALLER and variables_of(left) <= right.variables)
+        if CHOSEN_BY_CALLER in (left, right):
+            return right == CHOSEN_BY_CALLER
+        return variables_of(left) <= right.variables and (right.open or not is_open(left))
     return left == right or isinstance(left, Unreached) or isinstance(right, UnknownDevice)
 
 
@@ -201,8 +207,29 @@ def join(left: Device, right: Device) -> Device:
     if is_symbolic(left) and is_symbolic(right):
         variables = variables_of(left) | variables_of(right)
         listed = CHOSEN_BY_CALLER not in (left, right) and len(variables) <= MOST_VARIABLES
-        return Either(variables) if listed else CHOSEN_BY_CALLER
+        return Either(variables, is_open(left) or is_open(right)) if listed else CHOSEN_BY_CALLER
     return UNKNOWN_DEVICE
+
+
+def is_open(device: Device) -> bool:
+    """Whether the device may be another one than the variables that it names."""
+    return isinstance(device, Either) and device.open
+
+
+def opened(device: Device) -> Device:
+    """Return the device of a result such as `x * y`, if `x` is on `device` and `y` is unknown.
+
+    With `x` on an accelerator, PyTorch puts the result there. With `x` on the CPU, the result follows `y`.
+    """
+    match device:
+        case Variable() | Either():
+            return Either(variables_of(device), open=True)
+        case Concrete(type=type_) if type_ != "cpu":
+            return device
+        case Unreached():
+            return device
+        case _:
+            return UNKNOWN_DEVICE
 
 
 def differ(left: Device, right: Device) -> bool:

@@ -104,7 +104,7 @@ class Requirement:
 
     Attributes:
         always: every call comes there, whatever branches it takes.
-        met: the body itself has found the two apart; of the others, those count that every call comes to.
+        met: the body itself has found the two apart. A call of a function reports no other ones, unless `always`.
         calls: the calls that have led to it so far, each with its file, the innermost first.
         handing: the number of innermost calls, up to the outermost that hands over both values. A call of an object's
             own method does not count.

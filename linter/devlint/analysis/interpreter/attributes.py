@@ -15,11 +15,12 @@ from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.containers import element, put_into
 from devlint.analysis.values.modules import is_module
 from devlint.analysis.values.narrowing import is_chosen, on_type
+from devlint.analysis.values.objects import may_have_more, unseen_attribute
 from devlint.domain.device import UNKNOWN_DEVICE, Variable, join
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, Optimizer
 from devlint.domain.kinds import Exemption, OperandRole, TensorRole
-from devlint.domain.place import SELF, AccessPath, AccessStep
+from devlint.domain.place import AccessPath, AccessStep
 from devlint.domain.value import (
     DTYPE,
     NUMBER,
@@ -143,7 +144,7 @@ def _of_object(
             value = load(frame, env, held.inherited, name, span, place)
             if value != UNKNOWN:
                 return Method(base, name, place) if isinstance(value, Method) else value
-        if classes.is_dynamic(held.cls) or held.open or classes.is_open(held.cls):
+        if may_have_more(held):
             return _of_open(frame, held, name, base, place)
         if name == "device" and is_module(frame, env, base):
             given = base.object.is_generic and classes.is_left_to_heirs(held.cls, name, frame.program.heirs(held.cls))
@@ -168,12 +169,9 @@ def _of_open(frame: Frame, held: Instance, name: str, base: Reference, place: Ac
     """An attribute that a base class outside the program may define."""
     if classes.is_observed(held.cls):  # it may be a method
         return Method(base, name, place)
-    if name == "device":
-        owner = SELF if place == SELF else held.place
-        return DeviceValue(Variable(owner.attribute(name)), True)
-    if library_calls.is_method(frame, name) or library_calls.is_module_method(frame, name):
+    if name != "device" and (library_calls.is_method(frame, name) or library_calls.is_module_method(frame, name)):
         return Method(base, name, place)
-    return Opaque(held.place.attribute(name))
+    return unseen_attribute(held, name, place)
 
 
 def _bound(frame: Frame, env: Environment, base: Reference, found: tuple[Value, UserClass], span: Span) -> Value:

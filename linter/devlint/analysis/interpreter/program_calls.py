@@ -476,7 +476,7 @@ def _require(leading: LeadingCall, substitution: Substitution, requirement: Requ
         if kind is not None:
             said = wording(requirement.operation, one, other)
             clash = replace(requirement, kind=kind, first=one, second=other, message=said)
-            if requirement.always or requirement.met:
+            if requirement.always or requirement.met or substitution.calls_own_method:
                 leading.report(conflicts.ordered(clash))
                 substitution.mended.update(recovery.of_arguments(requirement, first, second))
                 recovery.move(frame, env, recovery.of_call(frame, env, substitution.bound, (clash,)), span)

@@ -21,7 +21,6 @@ from devlint.analysis.values.arguments import BoundArguments
 from devlint.analysis.values.containers import allocate
 from devlint.analysis.values.devices import check_default, default_device
 from devlint.domain.device import (
-    CHOSEN_BY_CALLER,
     CPU,
     META,
     UNKNOWN_DEVICE,
@@ -32,6 +31,7 @@ from devlint.domain.device import (
     created_by,
     is_symbolic,
     join,
+    opened,
 )
 from devlint.domain.environment import Environment
 from devlint.domain.heap import LibraryObject, ListObject
@@ -202,7 +202,7 @@ class Application:
         others = [side for side in sides if side not in following and (not following or side.device != CPU)]
         device = reduce(join, (side.device for side in (*following, *others)))
         if following and isinstance(device, UnknownDevice):
-            device = CHOSEN_BY_CALLER
+            device = opened(reduce(join, (side.device for side in following)))
         self.settled.setdefault(variable, device)
         self.origins.setdefault(variable, (following or sides)[0].origin)
 

@@ -22,7 +22,18 @@ from devlint.analysis.values.modules import (
     last_move,
     module_device,
 )
-from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Either, Unreached, Variable, join, variables_of
+from devlint.domain.device import (
+    CPU,
+    UNKNOWN_DEVICE,
+    Concrete,
+    Device,
+    Either,
+    Unreached,
+    Variable,
+    join,
+    opened,
+    variables_of,
+)
 from devlint.domain.environment import Environment
 from devlint.domain.given import ANY_CONSTANT, GivenConstant, QuestionLog, given, plain, with_constants
 from devlint.domain.given_object import (
@@ -193,18 +204,20 @@ class Substitution:
         given = self.bound.get(path.root_name)
         if given is None:
             return UNKNOWN
-        value = given.value
+        value, place = given.value, given.place
         for step in path.steps:
-            value = self._step(value.present if isinstance(value, MaybeNone) else value, step)
+            value, place = self._step(value.present if isinstance(value, MaybeNone) else value, step, place), None
         return value.present if isinstance(value, MaybeNone) else value
 
-    def _step(self, value: Value, step: AccessStep) -> Value:
+    def _step(self, value: Value, step: AccessStep, place: AccessPath | None) -> Value:
         if step.kind is StepKind.CALL:
             return UNKNOWN
         if step.kind is StepKind.ATTRIBUTE:
             held = self.env.heap.get(value.object) if isinstance(value, Reference) else None
             if isinstance(held, Instance):
                 found = held.cls if step == OF_CLASS else held.get(str(step.key))
+                if found is None and objects_of_calls.may_have_more(held):
+                    return objects_of_calls.unseen_attribute(held, str(step.key), place)
                 return UNKNOWN if found is None else found
             if isinstance(value, UserClass):
                 of_class = defined(value, str(step.key))
@@ -226,7 +239,10 @@ class Substitution:
     def device(self, device: Device) -> Device:
         """A device of the summary as the caller sees it."""
         if isinstance(device, Either):
-            return reduce(join, map(self.device, device.variables)) if device.variables else UNKNOWN_DEVICE
+            if not device.variables:
+                return UNKNOWN_DEVICE
+            joined = reduce(join, map(self.device, device.variables))
+            return opened(joined) if device.open else joined
         if not isinstance(device, Variable):
             return device
         if self._keeps and device.place.is_fresh:
@@ -252,13 +268,16 @@ class Substitution:
             case _:
                 return UNKNOWN_DEVICE
 
+    @property
+    def calls_own_method(self) -> bool:
+        """Whether an object of the program calls a method of its own; the object is the first argument."""
+        first = next(iter(self.bound.values()), None)
+        value = None if first is None or self.calls_module else first.value
+        return isinstance(value, Reference) and isinstance(self.env.heap.get(value.object), Instance)
+
     def is_own_object(self, parameter: Root) -> bool:
-        """Whether a parameter has the object of the program whose method is called."""
-        given = self.bound.get(str(parameter))
-        if self.calls_module or given is None or given is not next(iter(self.bound.values())):
-            return False
-        held = self.env.heap.get(given.value.object) if isinstance(given.value, Reference) else None
-        return isinstance(held, Instance)
+        """Whether a parameter has the object whose method is called."""
+        return self.calls_own_method and next(iter(self.bound)) == str(parameter)
 
     @property
     def _position(self) -> tuple[int, int]:
@@ -281,7 +300,8 @@ class Substitution:
             return self.mended[variable.root][1]
         value = self.lookup(variable.place)
         if isinstance(value, (Tensor, Opaque, DeviceValue)):
-            return value.origin
+            knows_none = value.origin is None and origin is not None and origin.kind is not OriginKind.PARAMETER
+            return origin if knows_none else value.origin
         if isinstance(value, Reference):
             moved = last_move(self.env, value) if variable.place == SELF else None
             return module_device(self.frame, self.env, value)[1] if moved is None else moved[1]

@@ -7,12 +7,15 @@ from dataclasses import replace
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.index import classes
 from devlint.analysis.values.arguments import Arguments
-from devlint.domain.device import CPU, UNKNOWN_DEVICE
+from devlint.domain.device import CPU, UNKNOWN_DEVICE, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, Optimizer
+from devlint.domain.place import SELF, AccessPath
 from devlint.domain.value import (
     UNKNOWN,
+    DeviceValue,
     ObjectId,
+    Opaque,
     Reference,
     Tensor,
     TupleValue,
@@ -28,6 +31,19 @@ def hold_host_data(env: Environment, arguments: Arguments) -> bool:
     objects = [env.heap.get(one.value.object) for one in arguments.all() if isinstance(one.value, Reference)]
     given = [held for held in objects if isinstance(held, Instance) and not classes.is_module(held.cls)]
     return any(isinstance(value, Tensor) and value.device == CPU for held in given for _, value in held.attributes)
+
+
+def may_have_more(held: Instance) -> bool:
+    """Whether an object may have attributes that nobody is seen to store."""
+    return held.open or classes.is_dynamic(held.cls) or classes.is_open(held.cls)
+
+
+def unseen_attribute(held: Instance, name: str, place: AccessPath | None) -> Value:
+    """An attribute that nobody is seen to store; `place` is that of the object, if it has one in the body."""
+    if name == "device":
+        owner = SELF if place == SELF else held.place
+        return DeviceValue(Variable(owner.attribute(name)), True)
+    return Opaque(held.place.attribute(name))
 
 
 def is_read_as_array(env: Environment, value: Value) -> bool:

@@ -14,8 +14,10 @@ from devlint.domain.device import (
     Either,
     Variable,
     in_words,
+    is_open,
     is_symbolic,
     join,
+    opened,
     quoted,
 )
 from devlint.domain.environment import Environment
@@ -35,7 +37,8 @@ def resolve(env: Environment, device: Device) -> Device:
         case Variable():
             return env.assumptions.get(device, device)
         case Either(variables=variables) if variables:
-            return reduce(join, (resolve(env, variable) for variable in sorted(variables, key=str)))
+            found = reduce(join, (resolve(env, variable) for variable in sorted(variables, key=str)))
+            return opened(found) if is_open(device) else found
         case _:
             return device
 
