@@ -101,11 +101,22 @@ def test_equal_statements_have_nodes_of_their_own() -> None:
 
 def test_an_edit_parses_one_statement_anew() -> None:
     before = Tree("import torch\n\ndef f(x):\n    return x\n\ny = f(1)\n")
-    after = Tree("import torch\n\ndef f(x):\n    y = x\n    return y\n\ny = f(1)\n", before.by_text)
+    after = Tree("import torch\n\ndef f(x):\n    y = x\n    return y\n\ny = f(1)\n", before)
 
     assert [new is old for new, old in zip(after.pieces, before.pieces, strict=True)] == [True, False, True]
     (call,) = after.within(after.module, cst.Call)
     assert after.stretch(call) == (7, 4, 7, 8)
+
+
+def test_a_statement_above_the_first_comment_leaves_no_node_behind() -> None:
+    text = "# one\nf(x)\n"
+    before = Tree(text)
+    assert nodes(before) == nodes_of_libcst(text)
+    for after in (f"import torch\n{text}", f"{text}{text}"):
+        tree = Tree(after, before)
+        assert tree.module.code == after
+        assert nodes(tree) == nodes_of_libcst(after)
+        assert nodes(Tree(text, tree)) == nodes_of_libcst(text)
 
 
 def test_trees_after_edits_are_those_of_the_texts() -> None:
@@ -124,7 +135,7 @@ def test_trees_after_edits_are_those_of_the_texts() -> None:
                 expected = Tree(text)
             except (SyntaxError, cst.ParserSyntaxError):
                 continue
-            tree = Tree(text, None if tree is None else tree.by_text)
+            tree = Tree(text, tree)
             assert nodes(tree) == nodes(expected), path
 
 

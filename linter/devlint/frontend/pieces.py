@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cached_property
@@ -37,6 +38,7 @@ class Piece:
 
     Args:
         text: its lines.
+        is_first: it begins the file; the comments above all other ones belong to their first statement.
 
     Attributes:
         flat: its text without the code that is nested too deeply.
@@ -47,18 +49,11 @@ class Piece:
         ParserSyntaxError: LibCST cannot parse it.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, is_first: bool) -> None:
         self.text = text
         self.flat: Flat = flatten(text)
-        self.module = cst.parse_module(_without_leading_form_feeds(self.flat.text))
-
-    def follows_another(self) -> Piece:
-        """Let the comments above the first statement belong to this statement, as they do inside of a file."""
-        if self.module.header:
-            first, *others = self.module.body
-            first = first.with_changes(leading_lines=(*self.module.header, *first.leading_lines))
-            self.module = self.module.with_changes(header=(), body=(first, *others))
-        return self
+        module = cst.parse_module(_without_leading_form_feeds(self.flat.text))
+        self.module = module if is_first else _with_header_in_body(module)
 
     @cached_property
     def stretches(self) -> dict[cst.CSTNode, Stretch]:
@@ -121,7 +116,7 @@ class Tree:
 
     Args:
         text: the file.
-        before: the pieces of an earlier text of the file, which are taken over where their text is the same.
+        before: the tree of an earlier text of the file, whose pieces are taken over where their text is the same.
 
     Attributes:
         module: the whole file as one node. Its statements are those of the pieces.
@@ -131,11 +126,10 @@ class Tree:
         SyntaxError, ValueError, RecursionError, MemoryError, ParserSyntaxError: as for `Piece`.
     """
 
-    def __init__(self, text: str, before: Mapping[tuple[str, int], Piece] | None = None) -> None:
-        before = before or {}
+    def __init__(self, text: str, before: Tree | None = None) -> None:
         self.text = text
-        self.by_text: dict[tuple[str, int], Piece] = {}
-        """The pieces by their text, and by how often the file has had it before."""
+        self._by_text: dict[tuple[str, int], Piece] = {}
+        """The pieces by their text, and by how often that text stands above them; the first one is not among them."""
         try:
             self.pieces = self._parsed(_split(text), before)
         except (SyntaxError, cst.ParserSyntaxError):
@@ -148,16 +142,21 @@ class Tree:
         self.depth = max(piece.flat.depth for piece in self.pieces)
         self.module = _joined(self.pieces)
 
-    def _parsed(self, parts: Sequence[str], before: Mapping[tuple[str, int], Piece]) -> list[Piece]:
-        self.by_text.clear()
-        for number, part in enumerate(parts):
-            count = 0
-            while (part, count) in self.by_text:
-                count += 1
-            known = before.get((part, count)) if len(parts) > 1 else None
-            piece = Piece(part) if known is None else known
-            self.by_text[part, count] = piece.follows_another() if number else piece
-        return list(self.by_text.values())
+    def _parsed(self, parts: Sequence[str], before: Tree | None) -> list[Piece]:
+        self._by_text.clear()
+        first, *others = parts
+        known = {} if before is None else before._by_text
+        if before is not None and before.pieces[0].text == first:
+            pieces = before.pieces[:1]
+        else:
+            pieces = [Piece(first, is_first=True)]
+        counts = Counter[str]()
+        for part in others:
+            key = part, counts[part]
+            counts[part] += 1
+            self._by_text[key] = piece = known.get(key) or Piece(part, is_first=False)
+            pieces.append(piece)
+        return pieces
 
     @property
     def is_cut(self) -> bool:
@@ -242,8 +241,7 @@ class Trees:
     def of(self, text: str, display: str) -> Tree:
         """Return the tree of a file with this text; raises what `Tree` does."""
         before = self._kept.pop(display, None)
-        tree = before if before is not None and before.text == text else None
-        tree = tree or Tree(text, None if before is None else before.by_text)
+        tree = before if before is not None and before.text == text else Tree(text, before)
         self._kept[display] = tree
         while len(self._kept) > 1 and sum(len(kept.text) for kept in self._kept.values()) > _MOST_TEXT:
             del self._kept[next(iter(self._kept))]
@@ -298,6 +296,15 @@ def _joined(pieces: Sequence[Piece]) -> cst.Module:
         has_trailing_newline=last.has_trailing_newline,
         default_indent=min(_indents(pieces), default=first.default_indent),
     )
+
+
+def _with_header_in_body(module: cst.Module) -> cst.Module:
+    """Return the module with the comments above its first statement as a part of the statement."""
+    if not module.header:
+        return module
+    first, *others = module.body
+    first = first.with_changes(leading_lines=(*module.header, *first.leading_lines))
+    return module.with_changes(header=(), body=(first, *others))
 
 
 def _form_feeds(text: str) -> dict[int, int]:
