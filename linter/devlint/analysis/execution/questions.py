@@ -16,6 +16,7 @@ from devlint.analysis.demand.recorder import Recorder
 from devlint.analysis.execution.budget import Budget
 from devlint.analysis.execution.sight import Sight
 from devlint.analysis.execution.steps import Steps
+from devlint.analysis.index.contents import Contents
 from devlint.analysis.index.loops import Plan
 from devlint.diagnostics import Place
 from devlint.domain.device import Device
@@ -45,11 +46,8 @@ class Texts(Protocol):
     def is_test(self, file: str) -> bool:
         """Return whether a file is there to test others."""
 
-    def matches(self, file: str, scope: ir.Scope, pattern: re.Pattern[str]) -> bool:
-        """Whether a pattern occurs in one of the lines of a body."""
-
-    def mentions(self, function: Closure, text: str) -> bool:
-        """Whether one of the lines of a function contains a text."""
+    def contents(self, file: str, scope: ir.Scope) -> Contents:
+        """Return what a body of a file contains."""
 
     def plan(self, file: str, loop: ir.While | ir.For) -> Plan:
         """Return what the text of a loop says about it."""

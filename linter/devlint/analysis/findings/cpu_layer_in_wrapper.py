@@ -6,7 +6,6 @@ Then its results are there, and the layers are not, unless the whole is moved as
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import TypeAlias
@@ -22,8 +21,7 @@ from devlint.domain.value import Closure, ObjectId, Reference, UserClass
 from devlint.facts import LayerBesideGiven
 from devlint.frontend import ir
 
-_PLACED = re.compile(r"\.(to|cuda|_apply)\(|\bdevice\s*=")
-"""What puts something somewhere."""
+_MOVES = frozenset({"to", "cuda", "_apply"})
 
 
 def note(frame: Frame, cls: UserClass, heap: Heap, identity: ObjectId) -> None:
@@ -31,7 +29,8 @@ def note(frame: Frame, cls: UserClass, heap: Heap, identity: ObjectId) -> None:
     held, init, forward = heap.get(identity), cls.attributes.get("__init__"), cls.attributes.get("forward")
     if not isinstance(held, Instance) or not isinstance(init, Closure) or not isinstance(forward, Closure):
         return
-    if not classes.is_module(cls) or _PLACED.search(frame.program.source(frame.file, init.function.span)):
+    contents = frame.program.contents(init.globals.file, init.function)
+    if not classes.is_module(cls) or "device" in contents.named or not _MOVES.isdisjoint(contents.called):
         return
     env = Environment(heap=heap)
     places = dict(held.places)

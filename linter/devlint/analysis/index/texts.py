@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from contextlib import AbstractContextManager
 from dataclasses import field
 
 from devlint.analysis.index import free_names, loops, unread_moves
+from devlint.analysis.index.contents import Contents, contents_of
 from devlint.analysis.index.filled_parameters import filled_parameters
 from devlint.analysis.index.loaded_file import LoadedFile
 from devlint.diagnostics import Place
@@ -26,6 +27,7 @@ class _Known:
     """The answers about one file, by span or by body."""
 
     texts: dict[ir.Span, str] = field(default_factory=dict)
+    contents: dict[ir.Scope, Contents] = field(default_factory=dict)
     plans: dict[tuple[ir.Span, int], loops.Plan] = field(default_factory=dict)
     free_names: dict[ir.Scope, Set[str]] = field(default_factory=dict)
     unread_moves: dict[ir.Scope, Set[ir.Span]] = field(default_factory=dict)
@@ -91,20 +93,14 @@ class FileTexts:
         loaded = self._files.get(file)
         return loaded is not None and self.project.is_test(loaded.source)
 
-    def matches(self, file: str, scope: ir.Scope, pattern: re.Pattern[str]) -> bool:
-        """Whether something in the lines of a body is of a pattern."""
-        if isinstance(scope, ir.File):
-            return self.says(file, pattern)
-        return any(map(pattern.search, self._lines(file, scope)))
-
-    def mentions(self, function: Closure, text: str) -> bool:
-        """Whether the lines of a function contain a text."""
-        return any(text in line for line in self._lines(function.globals.file, function.function))
-
-    def _lines(self, file: str, scope: ir.Scope) -> Sequence[str]:
-        self.project.reads.note(Part.code(file, scope.name))
-        loaded = self._files.get(file)
-        return () if loaded is None else loaded.lines[scope.span.line - 1 : scope.span.end_line]
+    def contents(self, file: str, scope: ir.Scope) -> Contents:
+        """What a body of a file contains."""
+        if not isinstance(scope, ir.File):
+            self.project.reads.note(Part.code(file, scope.name))
+        known = self._known[file].contents
+        if scope not in known:
+            known[scope] = contents_of(scope)
+        return known[scope]
 
     def plan(self, file: str, loop: ir.While | ir.For) -> loops.Plan:
         """What the text of a loop says of it."""

@@ -275,5 +275,5 @@ def stores_by_name(frame: Frame, cls: UserClass) -> bool:
         for name, value in item.attributes.items()
         if isinstance(value, Closure) and not _RESTORES.search(name)
     ]
-    words = ("setattr(", "self.__dict__")
-    return any(frame.program.mentions(method, word) for method in methods for word in words)
+    contents = (frame.program.contents(method.globals.file, method.function) for method in methods)
+    return any("setattr" in one.called or "__dict__" in one.named for one in contents)

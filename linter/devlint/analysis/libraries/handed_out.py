@@ -7,9 +7,9 @@ most loops over `modules()` only read the parts.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from devlint.analysis.index.contents import Contents
 from devlint.analysis.libraries.transfer_tables import LibraryCall
 from devlint.analysis.values import modules
 from devlint.domain.device import UNKNOWN_DEVICE, Unreached
@@ -22,8 +22,7 @@ _LISTING = frozenset({"children", "named_children", "modules", "named_modules"})
 MOST_LISTED = 16
 """A loop over at most so many parts is executed part by part; of more, nobody knows where the module is."""
 
-_MOVES = re.compile(r"\.(to|cuda|cpu|xpu|to_empty)\(")
-_REPLACES = re.compile(r"\.data\s*=(?!=)")
+_MOVES = frozenset({"to", "cuda", "cpu", "xpu", "to_empty"})
 
 
 def parts(site: LibraryCall, value: Reference) -> Value | None:
@@ -34,9 +33,9 @@ def parts(site: LibraryCall, value: Reference) -> Value | None:
     name = site.name
     if name == "apply":
         _note_applied(site, value)
-    elif name in ("parameters", "named_parameters") and _does(site, _REPLACES):
+    elif name in ("parameters", "named_parameters") and "data" in _contents(site).stored:
         _forget(site, value)  # `for p in model.parameters(): p.data = …`
-    if not (name in _LISTING or name == "get_submodule") or not _does(site, _MOVES):
+    if not (name in _LISTING or name == "get_submodule") or not _moves(_contents(site)):
         return None
     if name == "get_submodule":
         found = _at(site, value, site.constant(0, "target"))
@@ -54,15 +53,16 @@ def parts(site: LibraryCall, value: Reference) -> Value | None:
 
 def note_some(site: LibraryCall) -> None:
     """`model[i]` hands out an unknown part; code that may move the part makes the device of the model unknown."""
-    if site.receiver is not None and isinstance(site.receiver.value, Reference) and _does(site, _MOVES):
+    if site.receiver is not None and isinstance(site.receiver.value, Reference) and _moves(_contents(site)):
         _forget(site, site.receiver.value)
 
 
 def _note_applied(site: LibraryCall, value: Reference) -> None:
     """`model.apply(function)` calls a function with each part, which may move it."""
     function = site.value(0, "fn")
-    program = site.frame.program
-    if isinstance(function, Closure) and program.matches(function.globals.file, function.function, _MOVES):
+    if not isinstance(function, Closure):
+        return
+    if _moves(site.frame.program.contents(function.globals.file, function.function)):
         _forget(site, value)
 
 
@@ -71,9 +71,14 @@ def _forget(site: LibraryCall, value: Reference) -> None:
     modules.place_object(site.frame, site.env, value, UNKNOWN_DEVICE, None)
 
 
-def _does(site: LibraryCall, pattern: re.Pattern[str]) -> bool:
-    """Whether something in the text of the executed function is of a pattern."""
-    return site.frame.program.matches(site.frame.file, site.frame.scope, pattern)
+def _contents(site: LibraryCall) -> Contents:
+    """Return what the executed body contains."""
+    return site.frame.program.contents(site.frame.file, site.frame.scope)
+
+
+def _moves(contents: Contents) -> bool:
+    """Whether a body calls a method that moves something."""
+    return not _MOVES.isdisjoint(contents.called)
 
 
 def _listed(env: Environment, value: Value, *, recursive: bool) -> Iterator[tuple[str, Value]]:

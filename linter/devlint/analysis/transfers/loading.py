@@ -91,7 +91,8 @@ def _stacked(site: LibraryCall, dataset: Value, rows: list[Value]) -> Device:
     if isinstance(held, Instance) and not all(isinstance(part, (Tensor, Constant, Host)) for part in rows):
         own = (item for item in held.cls.lineage if isinstance(item, UserClass))
         code = [method for item in own for method in item.attributes.values() if isinstance(method, Closure)]
-        if any(site.frame.program.mentions(method, text) for method in code for text in ("device", ".cuda(")):
+        contents = [site.frame.program.contents(method.globals.file, method.function) for method in code]
+        if any("cuda" in one.called or any("device" in name for name in one.named) for one in contents):
             return UNKNOWN_DEVICE
     return CPU if isinstance(device, Unreached) else device
 
