@@ -194,7 +194,7 @@ def leq(left: Device, right: Device) -> bool:
     if isinstance(right, Either) and is_symbolic(left):
         if CHOSEN_BY_CALLER in (left, right):
             return right == CHOSEN_BY_CALLER
-        return variables_of(left) <= right.variables and (right.open or not is_open(left))
+        return variables_of(left) <= right.variables and (right.open or not _is_open(left))
     return left == right or isinstance(left, Unreached) or isinstance(right, UnknownDevice)
 
 
@@ -207,11 +207,11 @@ def join(left: Device, right: Device) -> Device:
     if is_symbolic(left) and is_symbolic(right):
         variables = variables_of(left) | variables_of(right)
         listed = CHOSEN_BY_CALLER not in (left, right) and len(variables) <= MOST_VARIABLES
-        return Either(variables, is_open(left) or is_open(right)) if listed else CHOSEN_BY_CALLER
+        return Either(variables, _is_open(left) or _is_open(right)) if listed else CHOSEN_BY_CALLER
     return UNKNOWN_DEVICE
 
 
-def is_open(device: Device) -> bool:
+def _is_open(device: Device) -> bool:
     """Whether the device may be another one than the variables that it names."""
     return isinstance(device, Either) and device.open
 

@@ -21,8 +21,6 @@ from devlint.domain.value import Closure, ObjectId, Reference, UserClass
 from devlint.facts import LayerBesideGiven
 from devlint.frontend import ir
 
-_MOVES = frozenset({"to", "cuda", "_apply"})
-
 
 def note(frame: Frame, cls: UserClass, heap: Heap, identity: ObjectId) -> None:
     """Notes the layers that an instance has after its `__init__` and that its `forward` gives such results."""
@@ -30,7 +28,7 @@ def note(frame: Frame, cls: UserClass, heap: Heap, identity: ObjectId) -> None:
     if not isinstance(held, Instance) or not isinstance(init, Closure) or not isinstance(forward, Closure):
         return
     contents = frame.program.contents(init.globals.file, init.function)
-    if not classes.is_module(cls) or "device" in contents.named or not _MOVES.isdisjoint(contents.called):
+    if not classes.is_module(cls) or contents.moves or {"device", "_apply"} & contents.named:
         return
     env = Environment(heap=heap)
     places = dict(held.places)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from devlint.analysis.index.loops import instructions_of
 from devlint.frontend import ir
 from devlint.records import dataclass
+from devlint.torchlib.knowledge import MOVES
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,11 @@ class Contents:
     called: frozenset[str]
     stored: frozenset[str]
     named: frozenset[str]
+
+    @property
+    def moves(self) -> bool:
+        """Whether the body calls a method that moves a tensor or a module."""
+        return not MOVES.isdisjoint(self.called) or "to_empty" in self.called
 
 
 def contents_of(scope: ir.Scope) -> Contents:

@@ -190,9 +190,12 @@ def _answers_tests(
     span: Span,
 ) -> bool:
     """Whether the object of a call says what a test does that the summary leaves open."""
-    of_own = Substitution(frame, env, bound, span, set())
     tested = () if summary is None else summary.tested
-    return any(_is_answer(of_own.lookup(place)) for place in tested if place.root == own.place.root and place.steps)
+    parts = [place for place in tested if place.root == own.place.root and place.steps]
+    if not parts:
+        return False
+    of_own = Substitution(frame, env, bound, span, set())
+    return any(_is_answer(of_own.lookup(place)) for place in parts)
 
 
 def _note_call(

@@ -22,8 +22,6 @@ _LISTING = frozenset({"children", "named_children", "modules", "named_modules"})
 MOST_LISTED = 16
 """A loop over at most so many parts is executed part by part; of more, nobody knows where the module is."""
 
-_MOVES = frozenset({"to", "cuda", "cpu", "xpu", "to_empty"})
-
 
 def parts(site: LibraryCall, value: Reference) -> Value | None:
     """Return the parts that a call of a module's method hands out; None where it does not matter which these are.
@@ -35,7 +33,7 @@ def parts(site: LibraryCall, value: Reference) -> Value | None:
         _note_applied(site, value)
     elif name in ("parameters", "named_parameters") and "data" in _contents(site).stored:
         _forget(site, value)  # `for p in model.parameters(): p.data = …`
-    if not (name in _LISTING or name == "get_submodule") or not _moves(_contents(site)):
+    if not (name in _LISTING or name == "get_submodule") or not _contents(site).moves:
         return None
     if name == "get_submodule":
         found = _at(site, value, site.constant(0, "target"))
@@ -53,16 +51,15 @@ def parts(site: LibraryCall, value: Reference) -> Value | None:
 
 def note_some(site: LibraryCall) -> None:
     """`model[i]` hands out an unknown part; code that may move the part makes the device of the model unknown."""
-    if site.receiver is not None and isinstance(site.receiver.value, Reference) and _moves(_contents(site)):
+    if site.receiver is not None and isinstance(site.receiver.value, Reference) and _contents(site).moves:
         _forget(site, site.receiver.value)
 
 
 def _note_applied(site: LibraryCall, value: Reference) -> None:
     """`model.apply(function)` calls a function with each part, which may move it."""
     function = site.value(0, "fn")
-    if not isinstance(function, Closure):
-        return
-    if _moves(site.frame.program.contents(function.globals.file, function.function)):
+    program = site.frame.program
+    if isinstance(function, Closure) and program.contents(function.globals.file, function.function).moves:
         _forget(site, value)
 
 
@@ -74,11 +71,6 @@ def _forget(site: LibraryCall, value: Reference) -> None:
 def _contents(site: LibraryCall) -> Contents:
     """Return what the executed body contains."""
     return site.frame.program.contents(site.frame.file, site.frame.scope)
-
-
-def _moves(contents: Contents) -> bool:
-    """Whether a body calls a method that moves something."""
-    return not _MOVES.isdisjoint(contents.called)
 
 
 def _listed(env: Environment, value: Value, *, recursive: bool) -> Iterator[tuple[str, Value]]:

@@ -465,8 +465,8 @@ def side_of(substitution: Substitution, side: Operand, span: Span) -> Operand:
     rank = value.rank if isinstance(value, Tensor) and side.rank is None else side.rank
     if given is not None and variable.place.steps and substitution.is_own_object(variable.root):
         # A part of the object whose method is called has the name that the method gives it.
-        own = replace(side, device=device, origin=origin, rank=rank)
-        return replace(own, stray=cpu_on_one_path(value), batch=partial_batch_move.batch_of(value))
+        stray, batch = cpu_on_one_path(value), partial_batch_move.batch_of(value)
+        return replace(side, device=device, origin=origin, rank=rank, stray=stray, batch=batch)
     name, where = (substitution.frame.text(given.span), given.span) if given is not None else (side.name, span)
     # What a module holds is met through the module.
     called = substitution.calls_module and variable.root == SELF.name and given is not None

@@ -14,7 +14,6 @@ from devlint.domain.device import (
     Either,
     Variable,
     in_words,
-    is_open,
     is_symbolic,
     join,
     opened,
@@ -38,7 +37,7 @@ def resolve(env: Environment, device: Device) -> Device:
             return env.assumptions.get(device, device)
         case Either(variables=variables) if variables:
             found = reduce(join, (resolve(env, variable) for variable in sorted(variables, key=str)))
-            return opened(found) if is_open(device) else found
+            return opened(found) if device.open else found
         case _:
             return device
 
