@@ -21,6 +21,7 @@ from tests import agreement
 from tests.conftest import REPOSITORY, Expect
 from tests.expectations import Program, read
 from tests.judge import Judge, Verdict
+from tests.judge.plugin import pretended_judge  # noqa: F401
 
 FIXTURES = REPOSITORY / "fixtures"
 REVEALS_ONLY = ("flow", "torchlib")

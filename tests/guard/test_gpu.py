@@ -34,7 +34,7 @@ from devlint_guard.session import Guard  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402, N812
 
-from tests.judge.support import require_judge  # noqa: E402
+from tests.judge.support import require_pretended  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 STEPS = 5
@@ -488,7 +488,7 @@ def test_on_a_gpu(check: Callable[[], Figures], capsys: pytest.CaptureFixture[st
 
 
 def test_the_checks_on_pretended_devices() -> None:
-    require_judge()
+    require_pretended()
     folders = [str(REPOSITORY / "runtime_guard"), str(REPOSITORY)]
     done = subprocess.run(
         [sys.executable, "-m", "tests.guard.test_gpu", "--pretended"],

@@ -22,7 +22,7 @@ from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
 from tests.conftest import REPOSITORY  # noqa: E402
 from tests.judge import Judge  # noqa: E402
-from tests.judge.support import require_judge  # noqa: E402
+from tests.judge.support import require_pretended  # noqa: E402
 
 ROOTS = (REPOSITORY / "runtime_guard", REPOSITORY)
 
@@ -145,7 +145,7 @@ def _sweep(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(("tried", "least"), [(12, 40), pytest.param(40, 60, marks=pytest.mark.long)])
 def test_a_finding_is_always_an_error_of_pytorch(tried: int, least: int) -> None:
     """On a sample of PyTorch's operators; `python -m tests.guard.sweep` does it for all."""
-    require_judge()
+    require_pretended()
     always = ("cat", "add", "where", "index_put", "masked_fill", "nn.functional.conv2d")
     done = _sweep("--sample", str(tried), *always)
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]

@@ -19,7 +19,7 @@ def main() -> int:
     program.add_argument("file", nargs="?", type=Path, metavar="FILE")
     program.add_argument("-c", dest="code", metavar="CODE", help="the program's text")
     parser.add_argument("--devices", type=int, default=4, metavar="N", help="CUDA devices (default: 4)")
-    parser.add_argument("--variant", choices=get_args(Variant), default="cuda", help="build of torch")
+    parser.add_argument("--variant", choices=get_args(Variant), default="cuda", help="whether there are devices at all")
     parser.add_argument("--call", metavar="NAME", help="call this function of the program")
     parser.add_argument("--timeout", type=float, default=60, metavar="SECONDS")
     options = parser.parse_args()

@@ -17,6 +17,15 @@ from tests.judge.protocol import FAILURE_MARK, Job, Variant, Verdict
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 
+_ENVIRONMENT = {
+    "HF_HUB_OFFLINE": "1",
+    "MASTER_ADDR": "localhost",
+    "MASTER_PORT": "0",
+    "RANK": "0",
+    "WORLD_SIZE": "1",
+}
+"""Libraries ask no network, and process groups find their own process, as `torchrun --nproc-per-node 1` has it."""
+
 
 class JudgeError(Exception):
     """The judge cannot do its work; this says nothing about the program."""
@@ -27,10 +36,12 @@ class Judge:
 
     Args:
         python: the interpreter to run programs with, which needs torch as `supported` says.
+        is_pretended: `tests.judge.pretended` is asked instead of a rehearsal.
     """
 
-    def __init__(self, python: str = sys.executable) -> None:
+    def __init__(self, python: str = sys.executable, *, is_pretended: bool = False) -> None:
         self._python = python
+        self._is_pretended = is_pretended
         self._servers: dict[str, subprocess.Popen[str]] = {}
 
     def __enter__(self) -> Judge:
@@ -62,7 +73,6 @@ class Judge:
         call: str | None = None,
         paths: Sequence[Path] = (),
         lenient: bool = False,
-        rehearsed: bool = False,
         recorded: bool = False,
     ) -> Verdict:
         """Runs one program in a process of its own, in an empty working directory.
@@ -71,20 +81,20 @@ class Judge:
             code: the program's text; None: what stands in `file`.
             file: the file that the text belongs to, whose folder the program can import from.
             devices: how many CUDA devices the machine has.
-            variant: a CUDA build of torch, the same without a driver, or a CPU build, where `devices` has no
-                meaning.
+            variant: a CUDA build of torch, or the installed build without any device, where `devices` and `lenient`
+                have no meaning.
             timeout: seconds after which the program is killed.
-            env: environment variables to set; CUDA_VISIBLE_DEVICES is unset unless named here.
+            env: environment variables to set, besides those of `torchrun`; unless named here, CUDA_VISIBLE_DEVICES is
+                unset, and empty for "cpuonly".
             argv: the program's command line arguments.
             call: a function to call, without arguments, once the text was executed (not as `__main__`).
             paths: further folders to import from; the runtime guard can always be imported.
             lenient: operators take tensors from several devices, so that a program with a device error computes what
                 its author meant.
-            rehearsed: the guard's rehearsal pretends the devices, on any build of torch; of the variants it has "cuda".
             recorded: the verdict has the values.
 
         Raises:
-            ValueError: neither `code` nor `file` is given, or a rehearsal cannot have the variant.
+            ValueError: neither `code` nor `file` is given.
             OSError: `file` cannot be read.
             JudgeError: the server does not start, does not survive the program, or fails to run it.
         """
@@ -92,22 +102,20 @@ class Judge:
             if file is None:
                 raise ValueError("a program needs code or a file")
             code = importlib.util.decode_source(file.read_bytes())
-        if rehearsed and variant != "cuda":
-            raise ValueError(f"a rehearsal has no variant {variant}")
         job = Job(
             code=code,
             file=None if file is None else str(file.resolve()),
             devices=devices,
             variant=variant,
             timeout=timeout,
-            env=dict(env or {}),
+            env={**_ENVIRONMENT, **({"CUDA_VISIBLE_DEVICES": ""} if variant == "cpuonly" else {}), **(env or {})},
             argv=list(argv),
             call=call,
             paths=[str(path.resolve()) for path in paths],
             recorded=recorded,
         )
-        kind = "plain" if variant == "cpuonly" else "lenient" if lenient else "pretended"
-        kind = "rehearsed" if rehearsed else kind
+        strict, indulgent = ("pretended", "pretended-lenient") if self._is_pretended else ("rehearsed", "lenient")
+        kind = "plain" if variant == "cpuonly" else indulgent if lenient else strict
         return Verdict.from_json(self._answer(kind, job.to_json()))
 
     def _answer(self, kind: str, line: str) -> str:

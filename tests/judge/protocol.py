@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Outcome = Literal["ok", "device-error", "other-error", "timeout", "crash"]
-Variant = Literal["cuda", "nodriver", "cpuonly"]
-"""A CUDA build of torch, the same without an NVIDIA driver, a CPU build."""
+Variant = Literal["cuda", "cpuonly"]
+"""A CUDA build of torch on a pretended machine, and the installed build without any device."""
 
 
 FAILURE_MARK = b"!"

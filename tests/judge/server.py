@@ -1,7 +1,8 @@
 """The judge's server: a process with torch loaded that forks once for each program, in some 20 ms.
 
-Started as `python -m tests.judge.server pretended|lenient|rehearsed|plain`. It reads a job per line and answers with a
-verdict per line. A program has a process group, an empty working directory and an output file of its own.
+Started as `python -m tests.judge.server KIND`, with rehearsed, lenient, plain, pretended or pretended-lenient. It reads
+a job per line and answers with a verdict per line. A program has a process group, an empty working directory and an
+output file of its own.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import tempfile
 import time
 import traceback
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from tests.copies import HUGE_PAGES
 from tests.judge.program import run_program
@@ -34,13 +36,13 @@ def main(kind: str) -> None:
     """Serves jobs until stdin ends.
 
     Args:
-        kind: whether devices are pretended, by the judge or by the guard's rehearsal, and whether checks are lenient.
+        kind: whether devices are pretended, by a rehearsal or by the judge, and whether operators are lenient.
     """
     _prepare(kind)
     replies = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     for line in sys.stdin:
-        answer = _run_forked(Job.from_json(line), is_rehearsed=kind == "rehearsed")
+        answer = _run_forked(Job.from_json(line), kind)
         replies.write(answer + "\n")
         replies.flush()
 
@@ -53,11 +55,11 @@ def _prepare(kind: str) -> None:
     import torch._dynamo
 
     torch.set_num_threads(1)
-    if kind in ("pretended", "lenient"):
+    if kind.startswith("pretended"):
         from tests.judge.pretended import be_lenient, install
 
         install(devices=4)
-        if kind == "lenient":
+        if kind == "pretended-lenient":
             be_lenient()
     # a program may have a package `tests` of its own, so it must find neither ours nor the way to it
     sys.path[:] = [
@@ -67,14 +69,34 @@ def _prepare(kind: str) -> None:
     sys.modules.pop("tests", None)
     with contextlib.suppress(Exception):
         import devlint_guard  # noqa: F401  (once here is faster than in each program)
-    if kind == "rehearsed":
+    if kind in ("rehearsed", "lenient"):
         from devlint_guard.rehearsal import rehearse
 
         with rehearse():  # loads what it needs
             torch.ones(1).cuda()
+    if kind == "lenient":
+        _be_lenient()
 
 
-def _run_forked(job: Job, *, is_rehearsed: bool) -> str:
+def _be_lenient() -> None:
+    """Let operators, and numpy, take tensors from several devices: a program computes what its author meant."""
+    import torch
+    from devlint_guard.rehearsal import checks, tensors
+    from devlint_guard.rehearsal.plans import Operand, Plan
+
+    judge = checks.judge
+
+    def judge_leniently(plan: Plan, operands: list[Operand], args: Sequence[Any]) -> torch.device:
+        try:
+            return judge(plan, operands, args)
+        except Exception:
+            return next((one.device for one in operands if one.device.type == "cuda"), operands[0].device)
+
+    checks.judge = judge_leniently
+    tensors._refuse_numpy = lambda device: None
+
+
+def _run_forked(job: Job, kind: str) -> str:
     """Returns the line that answers the job."""
     with tempfile.TemporaryDirectory(prefix="judge_", ignore_cleanup_errors=True) as name:
         folder = Path(name)
@@ -83,7 +105,7 @@ def _run_forked(job: Job, *, is_rehearsed: bool) -> str:
         child = os.fork()
         if child == 0:
             os.close(reading_end)
-            _run_in_child(job, folder, writing_end, is_rehearsed=is_rehearsed)
+            _run_in_child(job, folder, writing_end, kind)
         os.close(writing_end)
         answer = _read_line(reading_end, job.timeout)
         os.close(reading_end)
@@ -141,7 +163,7 @@ def _ending(exit_code: int) -> str:
     return f"the process ended itself with exit code {exit_code}"
 
 
-def _run_in_child(job: Job, folder: Path, pipe: int, *, is_rehearsed: bool) -> NoReturn:
+def _run_in_child(job: Job, folder: Path, pipe: int, kind: str) -> NoReturn:
     """Runs the program and writes the verdict; never returns."""
     own_id = os.getpid()
     exit_code = 0
@@ -149,10 +171,11 @@ def _run_in_child(job: Job, folder: Path, pipe: int, *, is_rehearsed: bool) -> N
         os.setsid()
         _redirect(folder / "output")
         file = _set_the_scene(job, folder / "work")
-        if is_rehearsed:
+        if kind in ("rehearsed", "lenient"):
             verdict = _rehearsed(job, file)
         else:
-            _set_machine(job)
+            if kind != "plain":
+                _set_machine(job)
             verdict = run_program(job, file)
         with contextlib.suppress(Exception):
             sys.stdout.flush()
@@ -204,10 +227,9 @@ def _set_the_scene(job: Job, work: Path) -> str:
 
 
 def _set_machine(job: Job) -> None:
-    if job.variant != "cpuonly":
-        from tests.judge.pretended import set_machine
+    from tests.judge.pretended import set_machine
 
-        set_machine(job.devices, job.variant)
+    set_machine(job.devices)
 
 
 def _rehearsed(job: Job, file: str) -> Verdict:

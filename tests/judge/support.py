@@ -15,6 +15,23 @@ TORCH_RELEASE = "2.13.0"
 
 @functools.cache
 def supported() -> str | None:
+    """None where the judge works, else why it does not."""
+    if not hasattr(os, "fork"):
+        return f"the judge forks for each program, which {sys.platform} cannot"
+    if importlib.util.find_spec("torch") is None:
+        return "torch is not installed"
+    from devlint_guard.rehearsal import available
+
+    return available() or None
+
+
+def require_judge() -> None:
+    """Skips the calling test, or test file, where the judge does not work; fails it where CI is set."""
+    _require(supported())
+
+
+@functools.cache
+def pretending_supported() -> str | None:
     """None when CUDA devices can be pretended here, else why they cannot; does not import torch."""
     if not sys.platform.startswith("linux") or platform.machine() not in ("x86_64", "AMD64"):
         return f"devices are pretended on x86-64 Linux only, not on {platform.machine()} {sys.platform}"
@@ -32,11 +49,14 @@ def supported() -> str | None:
     return None
 
 
-def require_judge() -> None:
-    """Skips the calling test, or test file, where devices cannot be pretended; fails it where CI is set."""
+def require_pretended() -> None:
+    """The same where devices cannot be pretended."""
+    _require(pretending_supported())
+
+
+def _require(reason: str | None) -> None:
     import pytest  # the judge also works without it
 
-    reason = supported()
     if reason is None:
         return
     if os.environ.get("CI"):

@@ -7,20 +7,21 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.judge import require_judge, supported
+from tests.judge import require_pretended
+from tests.judge.support import pretending_supported
 
 
 @pytest.fixture
 def other_machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
-    supported.cache_clear()
+    pretending_supported.cache_clear()
     yield
-    supported.cache_clear()
+    pretending_supported.cache_clear()
 
 
 def test_reason_names_the_platform(other_machine: None) -> None:
     """An unsupported machine is given as the reason."""
-    assert "riscv64" in str(supported())
+    assert "riscv64" in str(pretending_supported())
 
 
 def test_tests_are_skipped(other_machine: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,7 +29,7 @@ def test_tests_are_skipped(other_machine: None, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delenv("CI", raising=False)
 
     with pytest.raises(pytest.skip.Exception, match="riscv64"):
-        require_judge()
+        require_pretended()
 
 
 def test_ci_fails(other_machine: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,4 +37,4 @@ def test_ci_fails(other_machine: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
 
     with pytest.raises(pytest.fail.Exception, match="riscv64"):
-        require_judge()
+        require_pretended()

@@ -235,7 +235,7 @@ def _in_child(name: str, work: Callable[[], Report]) -> Report:
     child = os.fork()
     if child == 0:
         os.close(read)
-        set_machine(DEVICES, "cuda")
+        set_machine(DEVICES)
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 2)
         warnings.simplefilter("ignore")

@@ -125,7 +125,7 @@ def main(names: Sequence[str]) -> int:
         return 0
     operators()
     install(DEVICES)
-    set_machine(DEVICES, "cuda")
+    set_machine(DEVICES)
     for name in names:
         for call in calls(name):
             print(f"# {call.name}")

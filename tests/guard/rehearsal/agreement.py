@@ -55,11 +55,12 @@ def read_differences() -> dict[str, str]:
     return {row["id"]: row["why"] for row in rows}
 
 
-def compare(judge: Judge, cases: Iterable[Case]) -> Iterator[Compared]:
+def compare(cases: Iterable[Case]) -> Iterator[Compared]:
     """Run each program under the rehearsal, and under the judge where PyTorch's verdict was not kept."""
-    for case in cases:
-        judged = case.judged or case.run(judge, rehearsed=False)
-        yield Compared(case, Said.of(judged), Said.of(case.run(judge, rehearsed=True)))
+    with Judge() as rehearsal, Judge(is_pretended=True) as pretended:
+        for case in cases:
+            judged = case.judged or case.run(pretended)
+            yield Compared(case, Said.of(judged), Said.of(case.run(rehearsal)))
 
 
 def unexpected(found: Iterable[Compared]) -> list[str]:
@@ -98,14 +99,13 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="take the programs with this in their names")
     options = parser.parse_args()
     wrong: list[str] = []
-    with Judge() as judge:
-        for source in options.sources or SOURCES:
-            cases = [case for case in SOURCES[source]() if options.only in case.id][:: options.every]
-            if not cases:
-                continue
-            found = list(compare(judge, cases))
-            wrong += unexpected(found)
-            print(f"{source}: {figures(found)}", flush=True)
+    for source in options.sources or SOURCES:
+        cases = [case for case in SOURCES[source]() if options.only in case.id][:: options.every]
+        if not cases:
+            continue
+        found = list(compare(cases))
+        wrong += unexpected(found)
+        print(f"{source}: {figures(found)}", flush=True)
     print("\n".join(wrong))
     return int(bool(wrong))
 

@@ -27,15 +27,6 @@ _FIXTURES: Final = REPOSITORY / "fixtures"
 _NOT_COMPARED: Final = ("cpuonly.", "nodriver.")
 """Programs for other builds of torch."""
 
-ENVIRONMENT: Final = {
-    "HF_HUB_OFFLINE": "1",
-    "MASTER_ADDR": "localhost",
-    "MASTER_PORT": "0",
-    "RANK": "0",
-    "WORLD_SIZE": "1",
-}
-"""Libraries ask no network, and process groups find their own process, as `torchrun --nproc-per-node 1` has it."""
-
 
 class Case(NamedTuple):
     """One program.
@@ -64,16 +55,14 @@ class Case(NamedTuple):
         """The folders to import from, besides that of the file."""
         return [REPOSITORY] if self.file is not None and _FIXTURES not in self.file.parents else []
 
-    def run(self, judge: Judge, *, rehearsed: bool) -> Verdict:
-        """Run the program under the rehearsal or under the judge."""
+    def run(self, judge: Judge) -> Verdict:
+        """Run the program."""
         return judge.run(
             self.code,
             file=self.file,
             call=self.call,
             devices=self.devices,
-            rehearsed=rehearsed,
             paths=self.paths,
-            env=ENVIRONMENT,
             timeout=120,
         )
 

@@ -42,7 +42,7 @@ Row = dict[str, Any]
 
 def write(programs: Path) -> None:
     """Write the programs, each once for a machine with a GPU, and once for one without if a source has it so."""
-    from tests.guard.rehearsal.cases import ENVIRONMENT, SOURCES
+    from tests.guard.rehearsal.cases import SOURCES
 
     rows: dict[tuple[object, ...], Row] = {}
     for source, cases in SOURCES.items():
@@ -57,7 +57,7 @@ def write(programs: Path) -> None:
             if not row["devices"] and "CUDA_VISIBLE_DEVICES" in case.text:
                 continue  # it would find the GPU that is hidden from it
             key = (row["code"], row["file"], row["call"], row["devices"])
-            rows.setdefault(key, {"id": f"{source}/{case.id}", **row, "env": ENVIRONMENT})
+            rows.setdefault(key, {"id": f"{source}/{case.id}", **row})
     with_gpu_first = sorted(rows.values(), key=lambda row: -row["devices"])
     programs.write_text("".join(json.dumps(row) + "\n" for row in with_gpu_first), encoding="utf-8")
 
@@ -68,7 +68,7 @@ def write_random(programs: Path, count: int) -> None:
 
     generated = (generate(0, number) for number in itertools.count())
     chosen = itertools.islice((one for one in generated if _SECOND_GPU.search(one.text) is None), count)
-    shared: Row = {"file": None, "call": None, "devices": 1, "paths": [], "env": {}}
+    shared: Row = {"file": None, "call": None, "devices": 1, "paths": []}
     rows = ({"id": f"random/{one.name}", "code": one.text, **shared} for one in chosen)
     programs.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
@@ -90,7 +90,7 @@ def run(programs: Path, verdicts: Path) -> None:
                     row = pending.get_nowait()
                 except queue.Empty:
                     return
-                verdict = _verdict(judge, row)
+                verdict = _verdict(judge, row, is_real=True)
                 with adding, verdicts.open("a", encoding="utf-8") as file:
                     file.write(json.dumps({"id": row["id"], "verdict": verdict.to_json()}) + "\n")
 
@@ -101,8 +101,8 @@ def run(programs: Path, verdicts: Path) -> None:
         worker.join()
 
 
-def _verdict(judge: Judge, row: Row, pretended_by: str | None = None) -> Verdict:
-    """Run a program on the devices of this machine, or on those that the judge or a rehearsal pretends."""
+def _verdict(judge: Judge, row: Row, *, is_real: bool) -> Verdict:
+    """Run a program on the devices of this machine, or on pretended ones."""
     real = {"CUDA_VISIBLE_DEVICES": "0" if row["devices"] else "", _ASK_NVML: "0"}
     try:
         verdict = judge.run(
@@ -110,10 +110,9 @@ def _verdict(judge: Judge, row: Row, pretended_by: str | None = None) -> Verdict
             file=None if row["file"] is None else _REPOSITORY / row["file"],
             call=row["call"],
             devices=row["devices"],
-            variant="cuda" if pretended_by else "cpuonly",  # which pretends nothing
-            rehearsed=pretended_by == "rehearsal",
+            variant="cpuonly" if is_real else "cuda",  # which pretends nothing
             paths=[_REPOSITORY / path for path in row["paths"]],
-            env={**row["env"], **({} if pretended_by else real)},
+            env=real if is_real else {},
             timeout=120,
         )
     except JudgeError as error:
@@ -129,14 +128,14 @@ def compare(programs: Path, verdicts: Path) -> None:
     real = {name: Said.of(one) for name, one in found.items() if one.exception != "ModuleNotFoundError"}
     print(f"{len(found) - len(real)} programs need a library that the machine with the GPU lacks")
     compared, agreed = 0, Counter[str]()
-    with Judge() as judge:
+    with Judge() as rehearsal, Judge(is_pretended=True) as judge:
         for row in _rows(programs):
             said = real.get(row["id"])
             if said is None:
                 continue
             compared += 1
-            for who in ("judge", "rehearsal"):
-                pretended = Said.of(_verdict(judge, row, who))
+            for who, one in (("judge", judge), ("rehearsal", rehearsal)):
+                pretended = Said.of(_verdict(one, row, is_real=False))
                 agreed[f"{who}: verdict and line"] += pretended[:2] == said[:2]
                 agreed[f"{who}: class and text too"] += pretended == said
                 if pretended != said:

@@ -26,7 +26,6 @@ from torch import Tensor, nn  # noqa: E402
 from tests.conftest import REPOSITORY  # noqa: E402
 from tests.guard.rehearsal.agreement import compare, unexpected  # noqa: E402
 from tests.guard.rehearsal.cases import SOURCES  # noqa: E402
-from tests.judge import Judge  # noqa: E402
 
 pytestmark = pytest.mark.skipif(bool(available()), reason=available())
 
@@ -276,8 +275,8 @@ def test_the_examples_of_the_page_do_what_it_says() -> None:
         *(pytest.param(source, 1, marks=pytest.mark.long) for source in SOURCES),
     ],
 )
-def test_programs_are_judged_as_pytorch_judges_them(judge: Judge, source: str, every: int) -> None:
-    found = list(compare(judge, list(SOURCES[source]())[::every]))
+def test_programs_are_judged_as_pytorch_judges_them(source: str, every: int) -> None:
+    found = list(compare(list(SOURCES[source]())[::every]))
     assert found
     assert unexpected(found) == []
 

@@ -7,9 +7,9 @@ import pytest
 pytest.importorskip("torch")
 
 from tests.guard.rehearsal.sweep import compare, unexpected
-from tests.judge import require_judge
+from tests.judge import require_pretended
 
-require_judge()
+require_pretended()
 
 OPERATORS = ["add", "addr", "index_put", "linalg.lstsq", "nn.functional.ctc_loss", "polar", "where"]
 MODULES = ["nn.CTCLoss", "nn.GRU", "nn.Linear"]

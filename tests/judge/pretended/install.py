@@ -22,7 +22,7 @@ def install(devices: int) -> None:
     # optimizers import it, and it must find torch._C as it is
     import torch._dynamo  # noqa: F401
 
-    set_machine(devices, "cuda")
+    set_machine(devices)
     install_device_guard()
     register_kernels()
     install_python_api()

@@ -10,15 +10,12 @@ from typing import Any
 
 import torch
 
-from tests.judge.protocol import Variant
-
 
 @dataclass(slots=True)
 class Machine:
     """The state that a real computer and its driver keep.
 
     Attributes:
-        variant: the build of torch that is pretended.
         physical: the number of CUDA devices plugged in.
         visible: the number of devices fixed when the driver started; None before that.
         driver_used: a call that starts the driver happened in this process.
@@ -26,7 +23,6 @@ class Machine:
         is_lenient: operators take tensors from several devices.
     """
 
-    variant: Variant = "cuda"
     physical: int = 0
     visible: int | None = None
     driver_used: bool = False
@@ -40,9 +36,8 @@ device_count_byte = ctypes.c_int8(1)
 """The device count that machine code reads: at least 1, since autograd asks for it even without devices."""
 
 
-def set_machine(devices: int, variant: Variant) -> None:
+def set_machine(devices: int) -> None:
     """Makes this process see another computer; to be called before the first CUDA call of the process."""
-    MACHINE.variant = variant
     MACHINE.physical = devices
     MACHINE.visible = None
     MACHINE.driver_used = False

@@ -193,11 +193,6 @@ def _returns(value: Any) -> Callable[..., Any]:
 def _start() -> None:
     if start_driver() != 0:
         return
-    if MACHINE.variant == "nodriver":
-        raise RuntimeError(
-            "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and "
-            "installed a driver from http://www.nvidia.com/Download/index.aspx"
-        )
     raise RuntimeError("No CUDA GPUs are available")
 
 
