@@ -38,6 +38,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.acceptance",
         "devlint.initial",
         "devlint.watching",
+        "devlint.retired",
         "devlint.configuration",
         "devlint.project",
         "devlint.diagnostics",
@@ -92,7 +93,6 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.fixes",
         "devlint.inspector",
         "devlint.discovery",
-        "devlint.observed",
         "devlint.decoding",
         "devlint.project",
         "devlint.baseline",
@@ -125,7 +125,6 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.analysis",
         "devlint.frontend.concrete",
         "devlint.frontend.pieces",
-        "devlint.observed",
         "devlint.registry",
         "devlint.selection",
         "devlint.audit",
@@ -152,17 +151,17 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "devlint.flake8": ("devlint.engine", "devlint.cache", "devlint.settings", "devlint.shown_by_calls"),
     "devlint.shown_by_calls": ("devlint.diagnostics",),
     "devlint.one_cause": ("devlint.diagnostics",),
-    "devlint.module_classes": ("devlint.domain", "devlint.diagnostics"),
     "devlint.configuration": (
         "tomli",
         "devlint.configuration_keys",
+        "devlint.retired",
         "devlint.project",
         "devlint.settings",
         "devlint.diagnostics",
         "devlint.errors",
     ),
     "devlint.addresses": (),
-    "devlint.configuration_keys": ("devlint.diagnostics",),
+    "devlint.configuration_keys": ("devlint.retired", "devlint.diagnostics"),
     "devlint.writing": ("devlint.errors",),
     "devlint.baseline": (
         "devlint.configuration",
@@ -282,7 +281,6 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.project",
         "devlint.report",
         "devlint.facts",
-        "devlint.module_classes",
         "devlint.domain.device",
         "devlint.diagnostics",
     ),
@@ -299,10 +297,10 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     # Plain data that crosses boundaries.
     "devlint.quoting": (),
     "devlint.reading": (),
+    "devlint.retired": (),
     "devlint.errors": (),
-    "devlint.observed": ("devlint.diagnostics", "devlint.errors"),
     "devlint.diagnostics": (),
-    "devlint.facts": ("devlint.domain", "devlint.module_classes", "devlint.diagnostics"),
+    "devlint.facts": ("devlint.domain", "devlint.diagnostics"),
     "devlint.rule": (
         "libcst",
         "devlint.addresses",
@@ -335,11 +333,9 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.frontend.ir",
         "devlint.frontend.lower",
         "devlint.torchlib",
-        "devlint.observed",
         "devlint.project",
         "devlint.reads",
         "devlint.facts",
-        "devlint.module_classes",
         "devlint.diagnostics",
         "devlint.errors",
     ),
@@ -485,7 +481,15 @@ def test_a_forbidden_import_is_caught(importer: str, line: str) -> None:
 
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("devlint", "devlint.errors", "devlint.quoting", "devlint.reading", "devlint.records", "devlint.watching"),
+    (
+        "devlint",
+        "devlint.errors",
+        "devlint.quoting",
+        "devlint.reading",
+        "devlint.records",
+        "devlint.retired",
+        "devlint.watching",
+    ),
     ("devlint.addresses",),
     ("devlint.diagnostics", "devlint.patterns", "devlint.writing"),
     (
@@ -496,9 +500,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "devlint.traces",
     ),
     ("devlint.reads",),
-    ("devlint.frontend", "devlint.frontend.flattening", "devlint.torchlib", "devlint.sources", "devlint.observed"),
+    ("devlint.frontend", "devlint.frontend.flattening", "devlint.torchlib", "devlint.sources"),
     ("devlint.decoding", "devlint.domain", "devlint.frontend.pieces", "devlint.settings"),
-    ("devlint.module_classes", "devlint.syntax"),
+    ("devlint.syntax",),
     ("devlint.facts", "devlint.project", "devlint.suppressions", "devlint.report"),
     ("devlint.configuration", "devlint.declarations", "devlint.importers"),
     ("devlint.analysis.index", "devlint.analysis.demand"),
@@ -572,13 +576,6 @@ def _area(name: str, areas: Mapping[str, int]) -> str:
 def test_the_table_names_what_exists() -> None:
     ours = [area for areas in ALLOWED.values() for area in areas if area.startswith("devlint")]
     assert {area for area in (*ALLOWED, *ours) if area not in NAMES} == set()
-
-
-def test_the_readme_of_the_linter_names_every_file() -> None:
-    text = (REPOSITORY / "linter" / "README.md").read_text(encoding="utf-8")
-    listed = {path.name for name, path in source_files() if within(name, "devlint")} - {"__init__.py"}
-    of_analysis = {path.name for path in ANALYSIS.glob("*/*.py")}
-    assert {file for file in listed - of_analysis if f"`{file}`" not in text} == set()
 
 
 ANALYSIS = REPOSITORY / "linter" / "devlint" / "analysis"

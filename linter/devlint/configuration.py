@@ -11,12 +11,13 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from devlint import retired
 from devlint.configuration_keys import KEYS, Key, Kind
 from devlint.configuration_keys import NAMES as KEY_NAMES
 from devlint.diagnostics import Certainty, Severity
 from devlint.errors import ConfigError
 from devlint.project import in_working_folder, territory_of
-from devlint.reading import LARGEST, LARGEST_SETTINGS, leads_out, read_file, require_plain
+from devlint.reading import LARGEST_SETTINGS, leads_out, read_file, require_plain
 from devlint.settings import Configuration, did_you_mean
 
 if sys.version_info >= (3, 11):
@@ -188,7 +189,7 @@ def _combined(own: Configuration, base: Configuration, keys: Collection[str]) ->
     known = {field.name for field in fields(Configuration)}
     taken = {key.field: getattr(base, key.field) for key in KEYS if key.field in known and key.name not in keys}
     folders = {key: base.folder_of(key) for key in WITH_PATTERNS if key not in keys}
-    return replace(own, **taken, inherited=tuple(folders.items()))
+    return replace(own, **taken, inherited=tuple(folders.items()), notes=(*own.notes, *base.notes))
 
 
 class _Reader:
@@ -236,11 +237,12 @@ class _Reader:
     def configuration(self) -> Configuration:
         """Return what the table says, without the file that it extends."""
         for name in self._table:
-            if name not in KEY_NAMES:
+            if name not in (*KEY_NAMES, *retired.KEYS):
                 raise self.error(name, f'unknown key "{name}"{did_you_mean(name, KEY_NAMES)}')
         given = [key for key in KEYS if key.name in self._table and key.name != "extend"]
         values: dict[str, Any] = {key.field: self._value(key) for key in given}
-        return Configuration(file=self._display, root=self._root, **values)
+        notes = tuple(str(self.error(name, retired.note(name))) for name in self._table if name in retired.KEYS)
+        return Configuration(file=self._display, root=self._root, notes=notes, **values)
 
     def _value(self, key: Key) -> object:
         readers: dict[Kind, Callable[[str, object], object]] = {
@@ -337,7 +339,7 @@ class _Reader:
     def _file(self, key: str, name: str) -> Path:
         path = self._existing(key, name)
         try:
-            require_plain(path, LARGEST if key == "observed" else LARGEST_SETTINGS)
+            require_plain(path, LARGEST_SETTINGS)
         except OSError as error:
             raise self.error(key, f'{key}: "{name}" cannot be read: {error.strerror or error}') from error
         return path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Final
 
+from devlint import retired
 from devlint.diagnostics import Certainty
 from devlint.records import dataclass
 
@@ -53,7 +54,6 @@ KEYS: Final = (
     Key("src", Kind.FOLDERS, "Folders that imports start from, before the project's src and root."),
     Key("severity", Kind.SEVERITY_BY_RULE, "The severity of the reports of a rule."),
     Key("signatures", Kind.FILES, "Files that describe the devices of other libraries."),
-    Key("observed", Kind.FILES, "JSON reports of recorded runs."),
     Key("devices", Kind.COUNT, "The number of CUDA devices of the machine; any number if it is not set."),
     Key("min-certainty", Kind.CERTAINTY, "Report nothing that is less certain: certain, on-accelerator or possible."),
     Key("baseline", Kind.FILE, "The file with the accepted reports."),
@@ -96,5 +96,8 @@ def schema() -> dict[str, object]:
         "type": "object",
         "additionalProperties": False,
         "definitions": {"rule": _RULE},
-        "properties": {key.name: {"description": key.meaning, **_SCHEMAS[key.kind]} for key in KEYS},
+        "properties": {
+            **{key.name: {"description": key.meaning, **_SCHEMAS[key.kind]} for key in KEYS},
+            **{name: {"description": "Without effect."} for name in retired.KEYS},
+        },
     }

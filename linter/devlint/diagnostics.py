@@ -204,20 +204,6 @@ class Diagnostic:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Mismatch:
-    """What a run of the program has met, as the guard tells of it.
-
-    Attributes:
-        place: None where no line of the user's is known.
-    """
-
-    code: str
-    rule: str
-    message: str
-    place: Place | None
-
-
 class Silencer(enum.Enum):
     """What keeps a diagnostic from being reported: a comment in its file, or a baseline."""
 

@@ -22,7 +22,6 @@ from devlint.diagnostics import Diagnostic, Severity
 from devlint.discovery import Discovery, Given, discover, is_excluded, project_of
 from devlint.errors import ConfigError, DevlintError, SourceError
 from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_tools, seldom_collecting, texts_of
-from devlint.observed import Recording, read, stale, unforeseen
 from devlint.project import display_path, root_for
 from devlint.records import dataclass
 from devlint.report import Outcome, fingerprints
@@ -127,11 +126,10 @@ def run(
     configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
     found, contents = _discover(settings, configurations, stdin)
     batches = _batches(found.files, configurations, settings)
+    found.notes.extend(dict.fromkeys(note for batch in batches for note in batch.configuration.notes))
     named = frozenset(found.files) if settings.whole_project else None
     if named is not None:
         batches = _with_members(batches, configurations, settings)
-    recordings = _recordings(batches)
-    found.notes.extend(_remarks(recordings, found.files, contents))
     cache = NoCache() if cache is None or contents else cache
     known = [_usable(cache.recall(batch), settings) for batch in batches]
     rest = [batch.without(results) for batch, results in zip(batches, known, strict=True)]
@@ -157,10 +155,7 @@ def run(
         A diagnostic with a refused fix has none: the next run would refuse it too.
         """
         collected, cells = _collect(found, results, contents, load, start)
-        met = (mismatch for recording in recordings for mismatch in recording.mismatches)
-        missed = unforeseen(met, collected.outcome.everything())
-        collected = replace(collected, outcome=replace(collected.outcome, unforeseen=missed), kept=sum(map(len, known)))
-        run = _compared(collected, baselines, worker, batches)
+        run = _compared(replace(collected, kept=sum(map(len, known))), baselines, worker, batches)
         left = tuple(replace(one, fix=None) if refuses(one) else one for one in run.outcome.diagnostics)
         run = replace(run, outcome=replace(run.outcome, diagnostics=left))
         kept = run.outcome.diagnostics
@@ -299,7 +294,6 @@ def _batches(files: Iterable[Path], configurations: Configurations, settings: Se
             configuration = configurations.of(path.parent)
             if configuration.file is None:
                 configuration = Configuration(None, root)
-            configuration = replace(configuration, observed=(*configuration.observed, *settings.observed))
             by_folder[folder] = groups.setdefault((root, configuration), [])
         by_folder[folder].append(path)
     return [Batch(root, configuration, tuple(members)) for (root, configuration), members in groups.items()]
@@ -311,37 +305,6 @@ def _with_members(batches: Sequence[Batch], configurations: Configurations, sett
     for batch in batches:
         files.update(dict.fromkeys(project_of(batch.root, batch.configuration).members))
     return _batches(files, configurations, settings)
-
-
-def _recordings(batches: Sequence[Batch]) -> list[Recording]:
-    """Read the recorded runs that the batches rest on, each once.
-
-    Raises:
-        ConfigError: one of them cannot be read.
-    """
-    paths = dict.fromkeys(path for batch in batches for path in batch.configuration.observed)
-    return [read(path, display_path(path)) for path in paths]
-
-
-def _remarks(recordings: Iterable[Recording], files: Iterable[Path], contents: Contents) -> list[str]:
-    """Warn about recordings that cannot be used."""
-    remarks = []
-    for recording in recordings:
-        problems = dict.fromkeys(view.problem for view in recording.views if view.problem)
-        remarks += [f"{recording.file}: nothing was observed: {problem}" for problem in problems]
-        recorded = {path for view in recording.views for path in view.files}
-        if recorded and not any(os.path.exists(path) for path in recorded):
-            remarks.append(f"{recording.file}: its source files are not here; it names them from the folder of the run")
-        for path in files:
-            if os.path.realpath(path) in recorded:
-                program = _program(display_path(path), contents)
-                changed = [] if program is None else stale(recording.views, str(path), program.text)
-                if changed:
-                    names = ", ".join(f"`{name}`" for name in changed)
-                    remarks.append(
-                        f"{display_path(path)}: {names} changed since {recording.file} was recorded: ignored"
-                    )
-    return remarks
 
 
 def facts_of(path: Path, settings: Settings, *, load: Loader = load_tools) -> tuple[Source, FileFacts]:

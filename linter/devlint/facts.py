@@ -16,7 +16,6 @@ from devlint.domain.kinds import OriginKind as OriginKind
 from devlint.domain.kinds import ParallelProblem as ParallelProblem
 from devlint.domain.kinds import Spelling as Spelling
 from devlint.domain.kinds import VisibilityProblem as VisibilityProblem
-from devlint.module_classes import ModuleClass
 from devlint.records import dataclass
 
 
@@ -76,7 +75,6 @@ class Conflict:
         led: the calls that lead to the reported operation, outermost first, where only a caller shows the conflict.
         other_calls: further calls that lead to the same conflict.
         others: further operands that are on the CPU as one of the two is, each for a reason of its own.
-        observed: it rests on where a run of the program has had a value.
         witness: the call that hands over a tensor on an accelerator, when one of the two values is an argument.
     """
 
@@ -87,7 +85,6 @@ class Conflict:
     certainty: Certainty
     message: str
     via: tuple[Step, ...] = ()
-    observed: bool = False
     witness: Step | None = None
     arises_inside: bool = False
     handing: int = 0
@@ -540,7 +537,6 @@ class Occurrence:
         devices: each device that it or a part of it lives on, once.
         trace: how it got there, oldest first; empty where that is not known.
         binds: the place is a name or attribute that is being bound.
-        scope: the function or class around it, as a dotted path in the file; "" outside of all.
     """
 
     place: Place
@@ -551,19 +547,17 @@ class Occurrence:
     devices: tuple[Device, ...]
     trace: tuple[Step, ...]
     binds: bool
-    scope: str
 
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
     """All facts of one file, in source order; `environment` lists (line, place, value) for `devlint facts`.
 
-    `occurrences` and `modules` are there if they were asked for. The values are in the domain's notation. `elsewhere`
+    `occurrences` are there if they were asked for. The values are in the domain's notation. `elsewhere`
     has the conflicts that calls in this file show in other files, each at its operation.
     """
 
     facts: tuple[Anchored, ...] = ()
     environment: tuple[tuple[int, str, str], ...] = ()
     occurrences: tuple[Occurrence, ...] = ()
-    modules: tuple[ModuleClass, ...] = ()
     elsewhere: tuple[Anchored, ...] = ()

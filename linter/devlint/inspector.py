@@ -104,13 +104,9 @@ def load_tools() -> Tools:
 def tools(rules: Rules) -> Tools:
     """Return devlint's own analysis and these rules; a rule is loaded when it has to look at a file."""
     from devlint.analysis import Analyser
-    from devlint.observed import different, read
 
     def analysis(project: Project, configuration: Configuration) -> Analysis:
-        views = [view for path in configuration.observed for view in read(path, display_path(path)).views]
-        return Analyser(
-            project, devices=configuration.devices, signatures=configuration.signatures, views=different(views)
-        )
+        return Analyser(project, devices=configuration.devices, signatures=configuration.signatures)
 
     @cache
     def trees() -> Trees:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 LARGEST = 64 * 1024 * 1024
-"""Bytes of a source file, baseline or recording; a larger file is refused."""
+"""Bytes of a source file or baseline; a larger file is refused."""
 
 LARGEST_SETTINGS = 1024 * 1024
 """Bytes of a file that people write settings, patterns or signatures in."""

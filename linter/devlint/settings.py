@@ -24,7 +24,6 @@ class Settings:
         jobs: number of processes; None: as many as the run is worth.
         stdin_filename: the path that standard input stands for.
         baseline: the baseline for every file, or None for that of its configuration.
-        observed: reports of the guard, for every file, besides those of its configuration.
         accepting: baselines are about to be written; see `Baselines`.
         exclude: patterns in place of those of the configurations, relative to the working folder; None: not given.
         extend_exclude: patterns besides those of the configurations, relative to the working folder.
@@ -57,7 +56,6 @@ class Settings:
     unsafe_fixes: bool = False
     include_markdown: bool = False
     baseline: Path | None = None
-    observed: tuple[Path, ...] = ()
     accepting: bool = False
     min_certainty: Certainty | None = None
     diff_base: str | None = None
@@ -78,7 +76,7 @@ class Configuration:
         src: source roots for import resolution, absolute.
         severity: pairs of (selector, severity).
         signatures: `.pyi` files in the signature notation, absolute.
-        observed: reports of the guard on recorded runs, absolute.
+        notes: remarks on keys for the user.
         inherited: the folders that keys from other files are relative to, by key, where that is not `root`.
         baseline: the file of the baseline, absolute; it need not exist.
         devices: how many CUDA devices to assume; None: any number.
@@ -95,11 +93,11 @@ class Configuration:
     src: tuple[Path, ...] = ()
     severity: tuple[tuple[str, Severity], ...] = ()
     signatures: tuple[Path, ...] = ()
-    observed: tuple[Path, ...] = ()
     devices: int | None = None
     min_certainty: Certainty | None = None
     baseline: Path | None = None
     inherited: tuple[tuple[str, Path], ...] = ()
+    notes: tuple[str, ...] = ()
 
     def folder_of(self, key: str) -> Path:
         """Return the folder that the patterns of a key are relative to."""

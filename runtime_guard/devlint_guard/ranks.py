@@ -68,7 +68,6 @@ def merge(records: Sequence[Record]) -> Record:
         transfers=tuple(
             sorted(added(one for record in ordered for one in record.transfers), key=lambda one: -one.bytes)
         ),
-        observed=tuple(run for record in ordered for run in record.observed),
     )
 
 

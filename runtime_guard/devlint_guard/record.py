@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from devlint_guard.finding import Finding, Place
-from devlint_guard.observed import Observed
 
 
 class Direction(enum.Enum):
@@ -207,7 +206,6 @@ class Record:
         suspects: what may become a mismatch: on entry, and around calls that failed.
         transfers: the ledger's.
         roots: the trees of the modules that were guarded.
-        observed: what the user's functions were called with, in each of the processes; empty unless it was recorded.
         program: None before its end.
         allowed: the findings that are allowed.
         rehearsal: the end of the run, if it was rehearsed.
@@ -224,7 +222,6 @@ class Record:
     suspects: tuple[Finding, ...] = ()
     transfers: tuple[Transfer, ...] = ()
     roots: tuple[Part, ...] = ()
-    observed: tuple[Observed, ...] = ()
     program: Program | None = None
     allowed: tuple[Allowed, ...] = ()
     rehearsal: Rehearsal | None = None

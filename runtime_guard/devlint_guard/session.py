@@ -33,7 +33,6 @@ from devlint_guard.frames import sites_above, user_site
 from devlint_guard.layers import Layers, history_of
 from devlint_guard.ledger import Ledger
 from devlint_guard.naming import Roots, modules_on, names_of_parameter, roots_on
-from devlint_guard.observer import Observer
 from devlint_guard.operators import Ended
 from devlint_guard.optimizers import state_elsewhere
 from devlint_guard.ranks import path_of_rank, processes, ranks
@@ -68,8 +67,7 @@ class Guard:
         modules: those that paths begin with, and that are looked through on entry; other modules are watched too, and
             looked through when the program first calls them, in the first steps.
         mode: what becomes of findings; each error of PyTorch about devices is one too, and keeps its class and text.
-            `raise` what PyTorch lets pass as an error, `warn` of each finding once, or `record` it; then a report in
-            JSON also tells what the user's functions were called with, for `devlint check --observed`.
+            `raise` what PyTorch lets pass as an error, `warn` of each finding once, or `record` it.
         level: `module` looks at the calls of modules, `deep` at each operator too, `adaptive` at those of some steps;
             behind the first ones it looks, in training, at modules that it knows in each eleventh step.
         first_steps: how many steps `adaptive` begins with. A step ends with `optimizer.step()`, and outside of training
@@ -140,8 +138,6 @@ class Guard:
         self._trees: tuple[Part, ...] = ()
         self._is_counting = self.counts_calls
         self._entries = 0
-        is_read = self._report is not None and self._report.suffix.lower() == ".json"
-        self._observer = Observer() if mode == "record" and is_read else None
         self._layers = Layers(
             None if level == "deep" else self.steps,
             provenance=level != "module",
@@ -184,7 +180,6 @@ class Guard:
             allowed=tuple(self._allowed.values()),
             transfers=() if ledger is None else ledger.transfers,
             roots=tuple(tree_of(name, module) for name, module in known.items()) or self._trees,
-            observed=() if self._observer is None else (self._observer.observed(next(iter(ranks()), None)),),
         )
 
     # --- in use ---
@@ -228,8 +223,6 @@ class Guard:
                 self._began = time.perf_counter()
             if self._entries == 1 and not self.has_stepped_back:
                 self._layers.begin(roots)
-                if self._observer is not None:
-                    self._observer.begin()
 
     def exit(self, error: BaseException | None = None) -> None:
         """Ends the latest entry; explains the error with which it ends."""
@@ -240,8 +233,6 @@ class Guard:
                 self._seconds += time.perf_counter() - self._began
                 self._end = end_of(error)
             if self._entries == 0:
-                if self._observer is not None:
-                    self._observer.end()
                 self._layers.end()
         with Undisturbed(self):
             roots = active.remove(self).roots
@@ -268,8 +259,6 @@ class Guard:
             return
         self.has_stepped_back = True
         self._layers.end()
-        if self._observer is not None:
-            self._observer.end()
         active.refresh()
         site = None
         with contextlib.suppress(Exception):  # what has failed may be what finds the user's line

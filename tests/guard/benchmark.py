@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from devlint_guard.observer import Observer
 from devlint_guard.session import Guard
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -118,26 +117,11 @@ class Nothing(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return func(*args, **(kwargs or {}))
 
 
-_LATER = Observer()
-"""Has seen all functions so often that it looks at few calls any more."""
-
-
-@contextlib.contextmanager
-def _observed(observer: Observer) -> Iterator[None]:
-    observer.begin()
-    try:
-        yield
-    finally:
-        observer.end()
-
-
 VARIANTS: dict[str, Variant] = {
     "none (again)": lambda module: contextlib.nullcontext(),
     "module level": lambda module: Guard(module, level="module"),
     "operator level": lambda module: Guard(module, level="deep"),
     "  with ledger": lambda module: Guard(module, level="deep", ledger=True),
-    "observations, first calls": lambda module: _observed(Observer()),
-    "observations, later calls": lambda module: _observed(_LATER),
     "dispatch mode that does nothing": lambda module: Nothing(),  # type: ignore[no-untyped-call]
 }
 

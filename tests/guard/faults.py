@@ -46,7 +46,6 @@ NEVER_WHILE_EXPLAINING = {
     "finding.Finding.to_json": "writes a report",
     "finding._operand": "reads a report",
     "finding._place": "reads a report",
-    "observed": "is a part of a report",
     "quoting._quoted": "writes a report",
     "quoting.encodable": "writes a report",
     "quoting.printable_lines": "writes a report",

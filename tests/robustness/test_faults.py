@@ -114,7 +114,6 @@ def test_fixes_on_a_full_disk_leave_every_file_as_it_was(project: Path, full_dis
     [
         ("--output-format", "json", ".", "--output-file"),
         ("show", "m00.py", "--html"),
-        ("graph", "m00.py", "--output-format", "html", "--output-file"),
     ],
     ids=lambda command: command[0],
 )

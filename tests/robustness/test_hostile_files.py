@@ -118,7 +118,6 @@ DOORS = {
     ".devlint.toml": (".devlint.toml", ""),
     "extend": ("base.toml", 'extend = "base.toml"\n'),
     "signatures": ("mine.pyi", 'signatures = ["mine.pyi"]\n'),
-    "observed": ("run.json", 'observed = ["run.json"]\n'),
     "baseline": ("known.json", 'baseline = "known.json"\n'),
 }
 """The file that a configuration names or is, and the configuration."""
@@ -158,7 +157,7 @@ def test_a_source_that_is_none_is_refused(project: Path, command: tuple[str, ...
     assert f"error: b.py: cannot be read: {IN_PLACE[kind][1]}" in result.stderr
 
 
-@pytest.mark.parametrize("option", ["--config", "--baseline", "--observed"])
+@pytest.mark.parametrize("option", ["--config", "--baseline"])
 def test_what_the_command_line_names_is_a_plain_file(project: Path, option: str) -> None:
     os.mkfifo(project / "pipe")
     result = run("check", option, "pipe", ".")
@@ -171,7 +170,6 @@ def test_what_the_command_line_names_is_a_plain_file(project: Path, option: str)
 ABROAD = {
     "extend": 'extend = "{}"\n',
     "signatures": 'signatures = ["{}"]\n',
-    "observed": 'observed = ["{}"]\n',
     "baseline": 'baseline = "{}"\n',
     "src": 'src = ["{}"]\n',
 }
@@ -308,9 +306,6 @@ CHAIN |= {f"{number}.toml": f'[tool.devlint]\nextend = "{number + 1}.toml"\n' fo
             {"devlint.toml": 'baseline = "b"', "b": f'{{"version": 1, "entries": [{{"{SECRET}": 1}}]}}'},
             "b: is no baseline: an entry has file, code, rule, fingerprint, message",
         ),
-        ({"devlint.toml": 'observed = ["o"]', "o": "[" * DEEP}, "o: is not JSON: nested too deeply"),
-        ({"devlint.toml": 'observed = ["o"]', "o": DIGITS}, "o: is not JSON"),
-        ({"devlint.toml": 'observed = ["o"]', "o": '{"version": 1}'}, "o: is no JSON report of the guard"),
         ({"devlint.toml": 'signatures = ["s.pyi"]', "s.pyi": f"{SECRET}\n"}, "s.pyi:1: not a declaration"),
         (CHAIN, "19.toml:2: extend: more than 20 files extend each other"),
         ({"devlint.toml": 'baseline = "a\\u0000b"'}, "devlint.toml:1: baseline: a path has no NUL character"),
@@ -332,17 +327,6 @@ def test_a_deep_notebook_is_an_error_of_its_own(project: Path, text: str) -> Non
     assert result.exit_code == 2
     assert "DEV101" in result.stdout
     assert "error: b.ipynb: is no notebook" in result.stderr
-
-
-@pytest.mark.parametrize("value", ["1e999", "Infinity", "99999999999999999999", '"x\\u0000y"', "[]", DIGITS])
-def test_a_recording_with_any_number_is_compared_or_refused(project: Path, value: str) -> None:
-    place = {"file": "a.py", "line": 2, "column": 1, "end_line": "VALUE", "end_column": 1}
-    finding = {"code": "DEV101", "rule": "mixed-device-operands", "message": "m", "place": place}
-    runs: list[object] = [{"rank": None, "problem": "none", "functions": []}]
-    report = {"version": 1, "observed": {"version": 1, "runs": runs}, "findings": [finding]}
-    (project / "run.json").write_text(json.dumps(report).replace('"VALUE"', value))
-    result = run("check", "--observed", "run.json", ".")
-    assert result.exit_code in (1, 2)
 
 
 def test_a_folder_of_any_depth_has_its_configuration_found(project: Path) -> None:

@@ -36,7 +36,6 @@ RUNNABLE = (
         ("check", "."),
         ("check", "--fix", "--unsafe-fixes", "--jobs", "2", "."),
         ("show", "."),
-        ("graph", "."),
         ("baseline", "."),
         ("facts", "a.py"),
     ],

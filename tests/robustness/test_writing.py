@@ -157,7 +157,6 @@ def test_a_link_in_the_project_stays_one(project: Path) -> None:
         (("--output-format", "json", "--output-file"), "report"),
         (("--output-format", "json", "--output-file"), "/dev/stdout"),
         (("show", "--html"), "/dev/null"),
-        (("graph", "--output-format", "dot", "--output-file"), "/dev/stdout"),
     ],
 )
 def test_a_report_goes_to_a_file_or_a_device(project: Path, arguments: tuple[str, ...], target: str) -> None:

@@ -29,10 +29,8 @@ from devlint.analysis.transfers import (  # noqa: F401  # each registers its fun
     tensors,
     wrappers,
 )
-from devlint.analysis.values.observed_values import with_observed
 from devlint.errors import LimitError
 from devlint.facts import FileFacts
-from devlint.observed import View
 from devlint.project import Project, Source
 from devlint.torchlib import catalogue
 
@@ -60,7 +58,6 @@ class Analyser:
         project: finds and reads the files; imports are resolved in it.
         devices: how many CUDA devices to assume; None: as many as the program asks for.
         signatures: stub files with device signatures of the project's own wrappers.
-        views: what runs of the program have seen.
 
     Raises:
         CatalogueError: a signature cannot be understood.
@@ -72,18 +69,14 @@ class Analyser:
         *,
         devices: int | None = None,
         signatures: Sequence[Path] = (),
-        views: Sequence[View] = (),
     ) -> None:
         known = catalogue.load(signatures)
         self._too_long: set[str] = set()
         self._new = functools.partial(Program, project, known, devices, too_long=self._too_long)
-        self._views = views
         self._begin()
 
     def _begin(self) -> None:
         self._program = self._new()
-        # Each view has a program of its own, so that nothing observed gets into what is known without.
-        self._seen = [(view, self._new(view)) for view in self._views]
 
     def facts(self, source: Source, *, occurrences: bool = False) -> FileFacts:
         """Everything known of one file that a rule may ask for, and if asked for, each value at each place.
@@ -102,28 +95,18 @@ class Analyser:
             SyntaxError: it is not Python.
         """
         with _following_nests():
-            for program in self._programs:
-                program.prepare(after)
+            self._program.prepare(after)
 
     def change(self, before: Source, after: Source) -> bool:
         """Drop what rests on a file that has got another text, after `prepare`; False if all may rest on it."""
         self._too_long.discard(after.display)
         with _following_nests():
-            return all(program.change(before, after) for program in self._programs)
-
-    @property
-    def _programs(self) -> list[Program]:
-        return [self._program, *(program for _, program in self._seen)]
+            return self._program.change(before, after)
 
     def _facts(self, source: Source, *, occurrences: bool) -> FileFacts:
         try:
             self._program.report(source, observing=occurrences)
-            facts = self._program.recorder.facts(source.display)
-            for view, program in self._seen:
-                if view.has(source.display):
-                    program.report(source)
-                    facts = with_observed(facts, program.recorder.facts(source.display))
-            return facts
+            return self._program.recorder.facts(source.display)
         except LimitError as error:
             self._begin()  # what was stopped has left its program in the middle of something
             if error.path in (None, source.display, *self._too_long):

@@ -19,7 +19,6 @@ from devlint.analysis.demand.recorder import Recorder
 from devlint.analysis.execution.budget import Budget
 from devlint.analysis.execution.frame import Frame, InferredKinds
 from devlint.analysis.execution.questions import Asker
-from devlint.analysis.execution.sight import Sight
 from devlint.analysis.execution.steps import Steps
 from devlint.analysis.files import Files
 from devlint.analysis.findings import (
@@ -36,11 +35,11 @@ from devlint.analysis.index.loaded_file import LoadedFile
 from devlint.analysis.interpreter import bodies
 from devlint.analysis.interpreter.data_loading import LOADER_FOR_A_DEVICE
 from devlint.analysis.interpreter.statements import execute
-from devlint.analysis.shape import attribute_stores, self_object, structure
+from devlint.analysis.shape import attribute_stores, self_object
 from devlint.analysis.summary.outcome import summary_of
 from devlint.analysis.summary.roots import Calls, Making, Root
 from devlint.analysis.summary.substitution import handed_in, with_questions, without_passed
-from devlint.analysis.values import modules, observed_values
+from devlint.analysis.values import modules
 from devlint.domain.body import Body
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device
 from devlint.domain.environment import Environment
@@ -60,7 +59,6 @@ from devlint.domain.value import (
 )
 from devlint.errors import SourceError
 from devlint.frontend import ir
-from devlint.observed import View
 from devlint.project import Project, Source
 from devlint.reads import REPORTS, Part
 from devlint.torchlib.catalogue import Catalogue
@@ -83,7 +81,6 @@ class Program(Files):
         project: finds and reads files.
         catalogue: what is known of libraries.
         devices: how many CUDA devices to assume; None: as many as the program asks for.
-        view: what a run has seen, to stand for what nothing is known of.
         too_long: the files that take too long to analyse: imports of them are not followed.
 
     Attributes:
@@ -95,13 +92,11 @@ class Program(Files):
         project: Project,
         catalogue: Catalogue,
         devices: int | None,
-        view: View | None = None,
         *,
         too_long: Collection[str] = (),
     ) -> None:
         super().__init__(project, catalogue, too_long)
         self.devices = devices
-        self.sight = None if view is None else Sight(view, self.source)
         self.recorder = Recorder(self.place, Roles(project, self.importers, self.source_of))
         self.steps = Steps()
         self._listener = Listener(self.recorder, self.importers, self.source_of, self._look)
@@ -231,8 +226,6 @@ class Program(Files):
                 cls, methods = loaded.classes.pop(0)
                 self._find_methods(loaded, cls, methods)
                 self._note_members(loaded, cls)
-                if self.observing:
-                    self._describe(loaded, cls)
             if index < len(loaded.functions):
                 closure, owner = loaded.functions[index]
                 index += 1
@@ -254,11 +247,6 @@ class Program(Files):
             unregistered_members.note_members(frame, cls, generic.heap, generic.value.object)
             cpu_layer_in_wrapper.note(frame, cls, generic.heap, generic.value.object)
 
-    def _describe(self, loaded: LoadedFile, cls: UserClass) -> None:
-        found = structure.module_class(self._outside(loaded), cls)
-        if found is not None:
-            self.recorder.note_module(loaded.source.display, found)
-
     def _analyse(self, loaded: LoadedFile, closure: Closure, owner: UserClass | None) -> set[ir.Function]:
         """Executes a function for an entry of which only the declaration is known, and records its facts.
 
@@ -274,7 +262,6 @@ class Program(Files):
             self.recorder.attempt()
             frame = self._outside(loaded)
             names, env, site = self._entry(frame, loaded, closure, owner)
-            observed_values.begin(frame, env, closure, names)
             chosen = _CHOSEN.fullmatch(function.name.rpartition(".")[2]) is not None
             env.process = loaded.process
             env.checked = env.checked or loaded.checked or "checked" in closure.decorated or chosen

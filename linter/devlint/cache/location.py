@@ -36,14 +36,14 @@ def key_of(settings: Settings, packages: Iterable[str], batch: Batch) -> str:
     """Return a name for everything but source files that the results of a batch follow from.
 
     That is devlint itself, the rule packages, the interpreter, the options and configuration with the signature files
-    and recorded runs they name, and the project: where it really is, and where its imports start from.
+    they name, and the project: where it really is, and where its imports start from.
     """
     options = replace(
         settings, paths=(), jobs=None, stdin_filename=None, force_exclude=False, config=None, in_editor=False
     )
     options = replace(options, exclude=None, extend_exclude=(), diff_base=None, whole_project=False, add_ignore=None)
-    options = replace(options, fix=False, diff=False, unsafe_fixes=False, baseline=None, accepting=False, observed=())
-    named = [digest(path.read_bytes()) for path in (*batch.configuration.signatures, *batch.configuration.observed)]
+    options = replace(options, fix=False, diff=False, unsafe_fixes=False, baseline=None, accepting=False)
+    named = [digest(path.read_bytes()) for path in batch.configuration.signatures]
     code = [state_of(package) for package in packages]
     everything = (devlint.__version__, sys.version, options, named, code, _identity(batch))
     return digest(repr(everything).encode())
@@ -53,7 +53,7 @@ def _identity(batch: Batch) -> object:
     """The project of a batch and its configuration, the same for each path that leads to it; and whether it is built.
 
     Folders are named as the project's root sees them. Where one is outside, the path by which the root was reached
-    counts as well; with recorded runs also the working directory, which the files in them may be relative to.
+    counts as well.
     """
     configuration = batch.configuration
     project = Project(batch.root, configuration.src)
@@ -61,11 +61,10 @@ def _identity(batch: Batch) -> object:
     named = sorted((key, project.name_of(folder)) for key, folder in folders.items())
     starts = tuple(map(project.name_of, project.import_roots))
     leads_out = any(name.startswith("..") or os.path.isabs(name) for name in (*dict(named).values(), *starts))
-    plain = replace(configuration, file=None, root=Path(), src=(), signatures=(), observed=(), baseline=None)
+    plain = replace(configuration, file=None, root=Path(), src=(), signatures=(), baseline=None, notes=())
     return (
         os.path.realpath(batch.root),
         str(batch.root) if leads_out else "",
-        os.getcwd() if configuration.observed else "",
         named,
         starts,
         replace(plain, inherited=()),

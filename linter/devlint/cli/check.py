@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from devlint import retired
 from devlint.cli.options import takes_settings
 from devlint.cli.progress import Progress
 from devlint.cli.terminal import put, put_bytes, put_document, say
@@ -47,12 +48,7 @@ _WITH_SUMMARY = ("full", "concise", "github")
 @click.option("--watch", is_flag=True, help="Check again after each change of a file, until Ctrl-C.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
 @click.option("--baseline", type=click.Path(path_type=Path), help="Do not report the entries of this baseline.")
-@click.option(
-    "--observed",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    help="Use the values in this JSON report of `devlint run --guard-mode record` or `devlint rehearse`.",
-)
+@click.option("--observed", multiple=True, hidden=True)
 @click.option("--fail-on-stale", is_flag=True, help="Exit with 1 if an entry of the baseline matches nothing.")
 @click.option(
     "--output-format", type=click.Choice(_FORMATS), default="full", show_default=True, help="The format of the report."
@@ -82,7 +78,6 @@ def check(
     fix: bool,
     unsafe_fixes: bool,
     baseline: Path | None,
-    observed: tuple[Path, ...],
     diff_base: str | None,
     whole_project: bool,
     add_ignore: str | None,
@@ -100,7 +95,6 @@ def check(
         diff=wanted.diff,
         unsafe_fixes=unsafe_fixes,
         baseline=baseline,
-        observed=tuple(Path(os.path.abspath(path)) for path in observed),
         diff_base=diff_base,
         whole_project=whole_project,
         add_ignore=None if add_ignore is None else _reason(add_ignore),
@@ -175,6 +169,7 @@ class _Wishes:
     diff: bool
     exit_non_zero_on_fix: bool
     no_cache: bool
+    observed: tuple[str, ...]
     fail_on_stale: bool
     output_format: str
     output_file: Path | None
@@ -200,7 +195,8 @@ def _once(settings: Settings, wanted: _Wishes) -> int:
         run = start() if wanted.no_cache else start(load=load_tools, cache=user_cache(settings))
     finally:
         progress.clear()
-    run = replace(run, notes=(*run.notes, *remarks_on_rules()))
+    given = [retired.note("--observed")] if wanted.observed else []
+    run = replace(run, notes=(*run.notes, *remarks_on_rules(), *given))
     if wanted.diff:
         from devlint import fixes
 
@@ -216,8 +212,6 @@ def _once(settings: Settings, wanted: _Wishes) -> int:
         if not wanted.quiet:
             put(f"{'Would fix' if wanted.diff else 'Fixed'} {run.outcome.fixed}.\n", err=True)
         return run.exit_code_of_fixes(strict=wanted.diff or wanted.exit_non_zero_on_fix)
-    if wanted.statistics or wanted.output_format not in report.TELLING_UNFORESEEN:
-        put(report.unforeseen(run.outcome, report.Palette(False)), err=True)
     colour = report.wants_colour(wanted.color, terminal=sys.stdout.isatty(), environ=os.environ)
     shown = render(run.outcome, report.Palette(colour and wanted.output_file is None))
     for_people = wanted.output_format in report.TEXT_FORMATS

@@ -33,7 +33,8 @@ class Commands(click.Group):
         return super().parse_args(ctx, args)
 
     def _require_sensible(self, word: str) -> None:
-        close = get_close_matches(word, self.commands, n=1, cutoff=0.75)
+        known = [name for name, command in self.commands.items() if not command.hidden]
+        close = get_close_matches(word, known, n=1, cutoff=0.75)
         if close and not word.startswith("-") and not Path(word).exists():
             raise click.UsageError(f"no path and no command {word!r}; did you mean `devlint {close[0]}`?")
 

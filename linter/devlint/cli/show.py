@@ -1,4 +1,4 @@
-"""`devlint show` and `devlint graph`: what the analysis knows, to look at."""
+"""`devlint show`: what the analysis knows, to look at."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from devlint import retired
 from devlint.cli.options import takes_settings
 from devlint.cli.terminal import put, put_document, say
 
@@ -16,15 +17,19 @@ if TYPE_CHECKING:
     from devlint.engine import Looks
     from devlint.settings import Settings
 
-_COLOURS = click.Choice(("auto", "always", "never"))
-
 
 @click.command()
 @takes_settings
 @click.option(
     "--html", "page", type=click.Path(path_type=Path), metavar="FILE", help="Write one HTML page; `-` prints it."
 )
-@click.option("--color", type=_COLOURS, default="auto", show_default=True, help="`auto`: colour on a terminal.")
+@click.option(
+    "--color",
+    type=click.Choice(("auto", "always", "never")),
+    default="auto",
+    show_default=True,
+    help="`auto`: colour on a terminal.",
+)
 def show(settings: Settings, page: Path | None, color: str) -> int:
     """Print source with the device of each value. The output goes to the terminal or into a page."""
     from devlint import engine, report
@@ -41,33 +46,12 @@ def show(settings: Settings, page: Path | None, color: str) -> int:
     return _end(looks)
 
 
-@click.command()
-@takes_settings
-@click.option(
-    "--output-format",
-    type=click.Choice(("tree", "dot", "html")),
-    default="tree",
-    show_default=True,
-    help="Print text, a graph for Graphviz, or an HTML page.",
+@click.command(
+    hidden=True, add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_extra_args": True}
 )
-@click.option("--output-file", type=click.Path(path_type=Path), metavar="FILE", help="Write to this file.")
-@click.option("--color", type=_COLOURS, default="auto", show_default=True, help="`auto`: colour on a terminal.")
-def graph(settings: Settings, output_format: str, output_file: Path | None, color: str) -> int:
-    """Draw modules, their parts and their devices."""
-    from devlint import engine, report
-    from devlint.view import dot, graph_page, tree
-
-    looks = engine.look(settings)
-    colour = report.wants_colour(color, terminal=sys.stdout.isatty() and output_file is None, environ=os.environ)
-    if output_format != "tree":
-        _write(output_file or Path("-"), (dot if output_format == "dot" else graph_page).render(looks.worth_seeing))
-        return _end(looks)
-    text = tree.render(looks.worth_seeing, report.Palette(colour)) or "no modules\n"
-    if output_file is None or str(output_file) == "-":
-        put(text, colour=colour)
-    else:
-        _write(output_file, text)
-    return _end(looks)
+def graph() -> None:
+    """Say what replaces this command."""
+    say("note", retired.note("devlint graph"))
 
 
 def _write(target: Path, text: str) -> None:

@@ -28,7 +28,6 @@ class Origin:
         because: why the device was that one, or None when the event itself says so.
         checked: the device was chosen by asking whether it is there.
         left: of a move, where it came from.
-        observed: a run has seen it; nothing in the source says so.
         is_empty: a factory creates a tensor without elements. The tensor holds the place of one that is not there yet,
             and its users ask for its size first.
     """
@@ -40,13 +39,7 @@ class Origin:
     because: Origin | None = None
     checked: bool = False
     left: Device | None = None
-    observed: bool = False
     is_empty: bool = False
-
-    @property
-    def rests_on_observation(self) -> bool:
-        """Whether it, or what decided the device that was asked for, was observed."""
-        return self.observed or (self.because is not None and self.because.rests_on_observation)
 
     @property
     def is_unasked(self) -> bool:

@@ -200,8 +200,8 @@ def _is_answered_alike(known: Basis, job: Job, batch: Batch) -> bool:
 
 
 def _given(configuration: Configuration) -> Iterator[Path]:
-    """Yield the files with signatures and recorded runs that a configuration names."""
-    for path in (*configuration.signatures, *configuration.observed):
+    """Yield the files with signatures that a configuration names."""
+    for path in configuration.signatures:
         yield from sorted(path.rglob("*")) if path.is_dir() else (path,)
 
 

@@ -46,14 +46,9 @@ def render_statistics(outcome: Outcome, output_format: str) -> str:
 
 summary = text.summary
 fixes_hint = text.fixes_hint
-unforeseen = text.unforeseen
-
-TELLING_UNFORESEEN = TEXT_FORMATS | {"json"}
-"""Those that also hold what recorded runs have met and no diagnostic tells of."""
 
 __all__ = [
     "FORMATS",
-    "TELLING_UNFORESEEN",
     "TEXT_FORMATS",
     "Outcome",
     "Palette",
@@ -62,6 +57,5 @@ __all__ = [
     "of_text",
     "render_statistics",
     "summary",
-    "unforeseen",
     "wants_colour",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from devlint.diagnostics import Diagnostic, Fix, Mismatch, Severity
+from devlint.diagnostics import Diagnostic, Fix, Severity
 from devlint.errors import DevlintError
 from devlint.quoting import encodable
 from devlint.report.fingerprint import fingerprints
@@ -29,7 +29,7 @@ def render(outcome: Outcome) -> str:
         "version": VERSION,
         "diagnostics": diagnostics_as_data(outcome),
         "silenced": _silenced(outcome),
-        "unforeseen": [_mismatch(one) for one in outcome.unforeseen],
+        "unforeseen": [],
         "problems": [problem_as_data(problem) for problem in outcome.problems],
         "summary": {
             "files": outcome.files,
@@ -58,18 +58,6 @@ def _silenced(outcome: Outcome) -> list[dict[str, object]]:
 def problem_as_data(problem: DevlintError) -> dict[str, object]:
     """Return as a JSON object why a file could not be analysed; `line` is null where that is no matter of a line."""
     return {"file": problem.path, "line": problem.line, "problem": problem.message}
-
-
-def _mismatch(one: Mismatch) -> dict[str, object]:
-    file, line, column = (None, None, None) if one.place is None else (one.place.file, one.place.line, one.place.column)
-    return {
-        "code": one.code,
-        "rule": one.rule,
-        "message": one.message,
-        "file": file,
-        "line": line,
-        "column": column,
-    }
 
 
 def _diagnostic(diagnostic: Diagnostic, fingerprint: str) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
-from devlint.diagnostics import Diagnostic, Mismatch, Place, RuleText, Safety, Severity, Silenced, Silencer
+from devlint.diagnostics import Diagnostic, Place, RuleText, Safety, Severity, Silenced, Silencer
 from devlint.errors import DevlintError
 from devlint.records import dataclass
 
@@ -25,7 +25,6 @@ class Outcome:
         has_baseline: there is a baseline, and `diagnostics` are those that it lacks.
         rule_texts: gives what the rules behind the diagnostics say of themselves, by code, in order.
         fixed: how many diagnostics are gone because their fixes were made.
-        unforeseen: what recorded runs have met and no diagnostic tells of, in order.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -38,7 +37,6 @@ class Outcome:
     has_baseline: bool = False
     rule_texts: Callable[[], Mapping[str, RuleText]] = dict
     fixed: int = 0
-    unforeseen: Sequence[Mismatch] = ()
 
     def count(self, severity: Severity) -> int:
         """Return how many diagnostics have that severity."""

@@ -19,25 +19,12 @@ def render_concise(outcome: Outcome, palette: Palette) -> str:
         code = _by_severity(diagnostic, palette)(diagnostic.code)
         message = _one_line(diagnostic.message)
         rows.append(f"{palette.strong(_where(diagnostic.place))}: {code} [{diagnostic.rule}] {message}\n")
-    return "".join(rows) + unforeseen(outcome, palette)
+    return "".join(rows)
 
 
 def render_full(outcome: Outcome, palette: Palette) -> str:
     """Render each diagnostic as a frame: what, where, the story of each value, PyTorch's words, advice."""
-    frames = "".join(_Frame(diagnostic, outcome, palette).render() for diagnostic in outcome.diagnostics)
-    return frames + unforeseen(outcome, palette)
-
-
-def unforeseen(outcome: Outcome, palette: Palette) -> str:
-    """Render what recorded runs have met and no diagnostic tells of: a heading, and one line each."""
-    if not outcome.unforeseen:
-        return ""
-    heading = f"{_counted(len(outcome.unforeseen), 'mismatch', 'mismatches')} met at run time and not reported above:\n"
-    rows = [
-        f"  {'' if one.place is None else _where(one.place) + ': '}{one.code} [{one.rule}] {_one_line(one.message)}\n"
-        for one in outcome.unforeseen
-    ]
-    return palette.note(heading) + "".join(rows)
+    return "".join(_Frame(diagnostic, outcome, palette).render() for diagnostic in outcome.diagnostics)
 
 
 def summary(outcome: Outcome, unreadable: int) -> str:

@@ -13,16 +13,16 @@ from devlint.quoting import printable_document, printable_lines
 _HERE = Path(__file__).parent
 
 
-def document(title: str, body: str, *, style: str, script: str = "", data: object = None) -> str:
+def document(title: str, body: str, data: object) -> str:
     """Return a whole page.
 
     Args:
         title: of the window, plain text.
         body: HTML.
-        style, script: names of files beside this one; `base.css` comes first.
         data: what the script reads, as JSON.
     """
-    css = _asset("base.css") + _asset(style)
+    # `<` as an escape of JSON: nothing in the data can end the element.
+    shown = json.dumps(printable_document(data), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     parts = [
         "<!doctype html>",
         '<html lang="en">',
@@ -32,18 +32,17 @@ def document(title: str, body: str, *, style: str, script: str = "", data: objec
         '<meta name="color-scheme" content="light dark">',
         f'<meta name="generator" content="devlint {__version__}">',
         f"<title>{escape(title)}</title>",
-        f"<style>\n{css}</style>",
+        f"<style>\n{_asset('show.css')}</style>",
         "</head>",
         "<body>",
         body,
+        f'<script type="application/json" id="data">{shown}</script>',
+        f"<script>\n{_asset('show.js')}</script>",
+        "</body>",
+        "</html>",
+        "",
     ]
-    if script:
-        # `<` as an escape of JSON: nothing in the data can end the element.
-        shown = printable_document(data)
-        text = json.dumps(shown, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-        parts.append(f'<script type="application/json" id="data">{text}</script>')
-        parts.append(f"<script>\n{_asset(script)}</script>")
-    return "\n".join([*parts, "</body>", "</html>", ""])
+    return "\n".join(parts)
 
 
 def _asset(name: str) -> str:

@@ -34,7 +34,7 @@ def render(looks: Sequence[Look]) -> str:
             '<div id="card" role="status" hidden></div>',
         ]
     )
-    return document(f"{title} · devlint", body, style="show.css", script="show.js", data=data)
+    return document(f"{title} · devlint", body, data)
 
 
 def _header(title: str, files: Sequence[_File], seen: Sequence[Occurrence]) -> str:

@@ -38,13 +38,8 @@ SEVERAL = Tint(70, "several", "several", "parts are on different devices, or pat
 
 
 def tint_of(seen: Occurrence) -> Tint:
-    """Return the colour of a value."""
-    return tint_of_devices(seen.devices)
-
-
-def tint_of_devices(devices: Iterable[Device]) -> Tint:
-    """Return the colour for values on these devices, as far as they are known."""
-    known = tuple(device for device in devices if not isinstance(device, UnknownDevice))
+    """Return the colour of a value, as far as its devices are known."""
+    known = tuple(device for device in seen.devices if not isinstance(device, UnknownDevice))
     tints = {tint_of_device(device) for device in known}
     if not tints:
         return UNKNOWN

@@ -41,13 +41,13 @@ class ConflictRule(SurroundedRule):
             remedy = bring_together(conflict, site)
             self.report(
                 place,
-                f"{on_two_devices(conflict)} (observed at run time)" if conflict.observed else on_two_devices(conflict),
+                on_two_devices(conflict),
                 certainty=conflict.certainty,
                 labels=labels(conflict),
                 related=(*both_stories(conflict), *story(conflict.led)),
                 pytorch=conflict.message,
                 advice=remedy.advice,
-                fix=remedy.fix if self.fixes and not conflict.observed else None,  # other runs may be right as they are
+                fix=remedy.fix if self.fixes else None,
                 calls=(*(step.place for step in conflict.led[:1]), *conflict.other_calls),
                 cause=cause_of(conflict, site),
             )

@@ -6,7 +6,6 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from devlint_guard import observed
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.finding import Finding, Place
 from devlint_guard.quoting import encodable
@@ -33,7 +32,6 @@ def render(record: Record) -> str:
         "allowed": [{"finding": one.finding.to_json(), "reason": one.reason} for one in record.allowed],
         "ledger": [{**asdict(one), "direction": one.direction.value} for one in record.transfers],
         "modules": [asdict(root) for root in record.roots],
-        "observed": observed.to_json(record.observed),
     }
     if record.rehearsal is not None:
         data["rehearsal"] = asdict(record.rehearsal)
@@ -65,7 +63,6 @@ def read(text: str) -> Record:
             allowed=tuple(Allowed(Finding.from_json(one["finding"]), one["reason"]) for one in data.get("allowed", ())),
             transfers=tuple(map(_transfer, data["ledger"])),
             roots=tuple(map(_part, data["modules"])),
-            observed=observed.from_json(data["observed"]),
             rehearsal=_rehearsal(data.get("rehearsal")),
         )
     except (ValueError, KeyError, TypeError, AttributeError, AssertionError, RecursionError) as error:

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from tests.conftest import REPOSITORY, read_toml
 from tests.expectations import read
-from tests.guard import test_audit, test_observed, test_operators, test_remedies, test_reports, test_right_programs
+from tests.guard import test_audit, test_operators, test_remedies, test_reports, test_right_programs
 from tests.guard.explained import read_bugs
 from tests.judge import Judge, Verdict
 
@@ -120,7 +120,6 @@ def guard() -> Iterator[Case]:
     for name in ("LEGAL", "FORETOLD", "THREADS"):
         yield Case(f"operators:{name}", 4, getattr(test_operators, name))
     yield Case("audit:TIED", 4, test_audit.TIED)
-    yield Case("observed:TRAIN", 2, test_observed.TRAIN)
     for name in test_right_programs.PROGRAMS:
         yield Case(f"right:{name}", 2, None, test_right_programs.FILE, name)
 

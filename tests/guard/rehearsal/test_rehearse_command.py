@@ -247,27 +247,6 @@ def test_the_report_opens_as_a_page(tmp_path: Path) -> None:
     assert "clean" not in page.partition("</header>")[0]
 
 
-def test_what_a_rehearsal_has_seen_feeds_the_linter(tmp_path: Path) -> None:
-    program = """\
-import sys
-import torch
-
-def scaled(x):
-    if len(sys.argv) > 5:
-        return x + torch.ones(3)
-    return 2 * x
-
-scaled(torch.ones(3).to(sys.argv[1]))
-"""
-    rehearse(tmp_path, program, "--report", "report.json", "program.py", "cuda:0")
-    blind = forked(tmp_path, main, ["devlint", "--isolated", "program.py"], {})
-    assert blind.returncode == 0, blind.stdout
-    ended = forked(tmp_path, main, ["devlint", "--isolated", "--observed", "report.json", "program.py"], {})
-    assert ended.returncode == 1, ended.stdout + ended.stderr
-    assert "program.py:6" in ended.stdout
-    assert "(observed at run time)" in ended.stdout
-
-
 @pytest.mark.parametrize(
     "arguments",
     [("missing.py",), ("--device-type", "xpu", "program.py"), ("--devices", "65", "program.py"), ("-m", "no.module")],

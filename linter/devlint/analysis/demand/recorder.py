@@ -27,7 +27,6 @@ from devlint.facts import (
     Step,
 )
 from devlint.frontend.ir import Span
-from devlint.module_classes import ModuleClass
 
 
 class Recorder:
@@ -48,7 +47,6 @@ class Recorder:
         self._place = place
         self._facts: dict[str, dict[tuple[Span, object], Anchored]] = {}  # by place and `_subject`
         self._environment: dict[str, list[tuple[int, str, str]]] = {}
-        self._modules: dict[str, list[ModuleClass]] = {}
         self._occurrences: dict[str, dict[Place, Occurrence]] = {}
         self._doubts: dict[str, dict[tuple[Span, object], list[tuple[Doubt, ...]]]] = {}
         self._waiting: list[Callable[[], None]] | None = None
@@ -65,7 +63,7 @@ class Recorder:
 
     def forget(self, file: str) -> None:
         """Drops everything about one file."""
-        for found in (self._facts, self._doubts, self._environment, self._modules, self._occurrences):
+        for found in (self._facts, self._doubts, self._environment, self._occurrences):
             found.pop(file, None)
 
     def drop(self, file: str) -> None:
@@ -202,10 +200,6 @@ class Recorder:
             seen = replace(known, text=" or ".join(texts), devices=tuple(devices), trace=tuple(trace))
         found[seen.anchor] = seen
 
-    def note_module(self, file: str, module: ModuleClass) -> None:
-        """Adds what a class of modules is made of."""
-        self._modules.setdefault(file, []).append(module)
-
     def facts(self, file: str) -> FileFacts:
         """Everything about one file, in source order."""
         found = self._facts.get(file, {})
@@ -221,7 +215,6 @@ class Recorder:
             tuple(item for item in told if item.place.file == file),
             tuple(sorted(set(self._environment.get(file, [])))),
             tuple(seen[anchor] for anchor in sorted(seen)),
-            tuple(sorted(set(self._modules.get(file, [])), key=lambda module: module.place)),
             tuple(item for item in told if item.place.file != file),
         )
 

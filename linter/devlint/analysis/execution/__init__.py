@@ -7,7 +7,6 @@ answers, so that no transfer function depends on the order of analysis. For the 
 From the bottom up:
 
 * `budget`: how far calls are followed that are executed with the objects of their caller.
-* `sight`: what a recorded run has seen of the functions of a program.
 * `steps`: how long one file may be analysed.
 * `questions`: the protocols: texts, names, other functions, the machine.
 * `frame`: registers, jumps, and the log of one execution.

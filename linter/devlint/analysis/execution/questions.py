@@ -14,7 +14,6 @@ from typing import Protocol
 from devlint.analysis.demand.callers import ByPlace, CallSite, Followed
 from devlint.analysis.demand.recorder import Recorder
 from devlint.analysis.execution.budget import Budget
-from devlint.analysis.execution.sight import Sight
 from devlint.analysis.execution.steps import Steps
 from devlint.analysis.index.contents import Contents
 from devlint.analysis.index.loops import Plan
@@ -191,13 +190,11 @@ class Questions(Texts, Names, Functions, Protocol):
     Attributes:
         devices: how many CUDA devices to assume; None: as many as the program asks for.
         steps: counts the instructions that are executed.
-        sight: what a recorded run has seen; None without one.
         observing: each value is wanted at its place.
         subjects: what has chosen a path on which something is a stray, anywhere so far.
     """
 
     devices: int | None
     steps: Steps
-    sight: Sight | None
     observing: bool
     subjects: set[str]

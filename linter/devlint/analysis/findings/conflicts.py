@@ -30,7 +30,7 @@ from devlint.analysis.findings.pytorch_messages import wording
 from devlint.analysis.findings.unregistered_tensor import within
 from devlint.analysis.index import classes
 from devlint.analysis.values import partial_batch_move
-from devlint.analysis.values.operands import LOCAL, is_accelerator, is_exempt, is_observed, may_be_exempt, meeting
+from devlint.analysis.values.operands import LOCAL, is_accelerator, is_exempt, may_be_exempt, meeting
 from devlint.diagnostics import Certainty
 from devlint.domain.body import Point
 from devlint.domain.device import (
@@ -324,14 +324,14 @@ def is_open(first: Operand, second: Operand) -> bool:
 
 
 def certainty(first: Operand, second: Operand, *, always: bool = True) -> Certainty:
-    """Certain, unless one side only follows something, or was put where it is after a check, or was observed there.
+    """Certain, unless one side only follows something, or was put where it is after a check.
 
     A loop may have one turn only. `always`: whoever comes to the reported line comes to the two; a call need not take
     the branch that they are in.
     """
     sides = (first, second)
     in_next_turn = any(side.stray is not None and side.stray.is_later for side in sides)
-    if is_observed(first, second) or not always or in_next_turn:
+    if not always or in_next_turn:
         return Certainty.ON_ACCELERATOR
     checked = any(side.origin is not None and side.origin.checked for side in sides)
     chosen = any(is_symbolic(side.device) for side in sides)
@@ -364,18 +364,14 @@ def _report(
         meeting(frame, second),
         certainty(first, second),
         clash.message,
-        observed=is_observed(first, second),
         others=tuple(meeting(frame, side) for side in others),
     )
     frame.record(span, fact, doubts)
 
 
 def points_of(frame: Frame, *sides: Operand) -> tuple[Point, ...]:
-    """The present point of a body, and those where it has made or moved some values; none if its calls are not seen.
-
-    There are none for values that a recorded run has seen, too: these also count on paths that no call takes.
-    """
-    if not are_calls_seen(frame) or is_observed(*sides):
+    """The present point of a body, and those where it has made or moved some values; none if its calls are not seen."""
+    if not are_calls_seen(frame):
         return ()
     events = (side.origin for side in sides if side.origin is not None and side.origin.file == frame.file)
     paths = (frame.path, *(frame.paths.get(event.span, ()) for event in events))

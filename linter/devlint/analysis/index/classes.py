@@ -159,12 +159,6 @@ def is_dynamic(cls: UserClass) -> bool:
 
 
 @about_class
-def is_observed(cls: UserClass) -> bool:
-    """Whether only a recorded run knows the class."""
-    return not cls.name
-
-
-@about_class
 def definitions(cls: UserClass, name: str) -> tuple[Closure, ...]:
     """The methods of that name of the class and of its bases in the program, in the order of the lineage."""
     every = (item.attributes.get(name) for item in cls.lineage if isinstance(item, UserClass))

@@ -167,8 +167,6 @@ def _of_object(
 
 def _of_open(frame: Frame, held: Instance, name: str, base: Reference, place: AccessPath | None) -> Value:
     """An attribute that a base class outside the program may define."""
-    if classes.is_observed(held.cls):  # it may be a method
-        return Method(base, name, place)
     if name != "device" and (library_calls.is_method(frame, name) or library_calls.is_module_method(frame, name)):
         return Method(base, name, place)
     return unseen_attribute(held, name, place)

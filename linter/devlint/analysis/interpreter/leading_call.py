@@ -85,7 +85,6 @@ class LeadingCall:
                     conflicts.certainty(*sides, always=requirement.always and self.env.always),
                     requirement.message,
                     tuple(via),
-                    operands.is_observed(requirement.first, requirement.second),
                     arises_inside=led.arises_inside,
                     handing=led.handing,
                 ),

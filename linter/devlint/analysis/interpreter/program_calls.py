@@ -32,7 +32,7 @@ from devlint.analysis.interpreter.leading_call import OF_ONE_VALUE, LeadingCall,
 from devlint.analysis.summary import device_free, handed_over
 from devlint.analysis.summary.outcome import requirements
 from devlint.analysis.summary.substitution import Substitution, from_inside, handed, qualified, side_of
-from devlint.analysis.values import objects, observed_values, operands, partial_batch_move
+from devlint.analysis.values import objects, operands, partial_batch_move
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.containers import forget_batch, is_batch
 from devlint.analysis.values.devices import check_use
@@ -120,7 +120,7 @@ def call(
         filled = frame.program.filled_parameters(closure.globals.file, closure.function)
         for name in sorted(batches.keys() & filled):
             forget_batch(env, batches[name])
-    return observed_values.returned(frame, env, closure, bound, result, span)
+    return result
 
 
 def _call_bound(

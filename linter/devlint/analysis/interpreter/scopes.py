@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame, InferredKinds
 from devlint.analysis.interpreter import calls, closures, program_calls, statements
-from devlint.analysis.values import observed_values, show
+from devlint.analysis.values import show
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.domain.device import Concrete
 from devlint.domain.environment import Environment
@@ -84,7 +84,7 @@ def lookup(frame: Frame, env: Environment, name: str) -> Value:
 def transfer_store(frame: Frame, instruction: ir.Store, env: Environment) -> Environment:
     """Binds a name."""
     name = instruction.name
-    value = observed_values.bound(frame, env, name, frame.kept(instruction.source), instruction.span)
+    value = frame.kept(instruction.source)
     if isinstance(frame.scope, ir.File) and name not in frame.scope.rebound:
         frame.globals.names[name] = value
     if name not in frame.scope.nonlocal_names:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame, is_computed
 from devlint.analysis.findings import partial_move
-from devlint.analysis.index.classes import is_observed
 from devlint.analysis.libraries import handed_out, library_calls, moves
 from devlint.analysis.libraries.builtin_methods import dict_method, list_method
 from devlint.analysis.libraries.move_targets import target_of
@@ -14,7 +13,6 @@ from devlint.analysis.libraries.transfer_tables import OPTIMIZER_METHODS, Librar
 from devlint.analysis.values import modules
 from devlint.analysis.values.arguments import Arguments, ArgumentValue
 from devlint.analysis.values.containers import put_into
-from devlint.analysis.values.objects import escape
 from devlint.domain.device import UNKNOWN_DEVICE, Unreached, Variable
 from devlint.domain.environment import Environment
 from devlint.domain.heap import DictObject, Instance, LibraryObject, ListObject, Object, Optimizer
@@ -138,8 +136,6 @@ def call_object_method(
             return library_calls.call_method(frame, env, receiver, held, name, arguments, span)
         case Instance():
             # A base class outside the program may define it.
-            if is_observed(held.cls):  # the method may exchange the attributes
-                escape(env, value)
             return move_unknown(frame, env, name, arguments, span) if name in MOVES else UNKNOWN
         case _:
             return UNKNOWN

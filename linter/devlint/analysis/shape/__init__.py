@@ -14,5 +14,4 @@ From the bottom up:
 
 * `self_object`: `self` as `__init__` leaves it.
 * `attribute_stores`: what the other methods store in it.
-* `structure`: the parts of the modules of a file, for people.
 """

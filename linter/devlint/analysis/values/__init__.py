@@ -11,7 +11,6 @@ From the bottom up:
 * `narrowing`: what a condition proves on each side of a branch.
 * `partial_batch_move`: parts of a batch that stay where they are, while others are moved.
 * `arguments`: the arguments of one call, and their binding to the signature of a library.
-* `observed_values`: values that a recorded run has seen, in place of unknown ones.
 * `objects`: objects that calls copy, or that code receives which nobody follows.
 * `operands`: a value as one side of an operation, with what excuses it.
 * `visible_devices`: CUDA_VISIBLE_DEVICES, and when CUDA has read it.

@@ -111,7 +111,6 @@ def _record(frame: Frame, env: Environment, value: Value, span: ir.Span, anchor:
             devices,
             story[:MOST_STEPS],
             binds,
-            frame.scope.name,
         ),
     )
 

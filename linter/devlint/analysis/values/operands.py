@@ -89,11 +89,6 @@ def side_of(
     )
 
 
-def is_observed(*sides: Operand) -> bool:
-    """Whether a recorded run has seen the device of one of some operands."""
-    return any(side.origin is not None and side.origin.rests_on_observation for side in sides)
-
-
 def meeting(frame: Frame, side: Operand) -> Meeting:
     """A side as a fact."""
     place, there = frame.program.place(side.file, side.span), side.inside
