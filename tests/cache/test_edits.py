@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.cache.affected import affected
 from tests.cache.edits import edit
 from tests.cache.projects import Runner
 from tests.conftest import REPOSITORY
@@ -182,12 +181,3 @@ def test_a_report_with_a_place_in_a_file_rests_on_its_lines(analysed: Analysed) 
 )
 def test_edits_at_random_keep_the_law(folder: str) -> None:
     edit(PROJECTS / folder, 12, seed=1)
-
-
-def test_the_edges_tell_how_many_files_an_edit_affects(tmp_path: Path) -> None:
-    (tmp_path / "lib.py").write_text(LIBRARY)
-    (tmp_path / "a.py").write_text(USES["a.py"])
-    found = affected(tmp_path)
-    assert found["a new name"] == [1, 1]
-    assert sorted(found["the code of a function, or of the methods of a class"]) == [1, 1, 2]
-    assert sorted(found["a call at the top level, or the like"]) == [1, 2]

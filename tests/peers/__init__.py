@@ -1,1 +1,0 @@
-"""How devlint compares with other tools, with the command or the test behind each answer."""
