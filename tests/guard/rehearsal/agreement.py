@@ -8,32 +8,21 @@ names the programs where the two differ, each with the reason. The sources are i
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
+import platform
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tests.guard.rehearsal.cases import SOURCES, Case
-from tests.judge import Judge, Verdict
+import torch
+
+from tests.guard.rehearsal.answers import asked
+from tests.guard.rehearsal.cases import SOURCES, Case, Said
+from tests.judge import Judge
 
 _DIFFERENCES: Final = Path(__file__).with_name("differences.jsonl")
-
-
-class Said(NamedTuple):
-    """What is compared of a verdict; the text is the first line, behind the class of the exception."""
-
-    verdict: str
-    line: int | None
-    text: str
-
-    @staticmethod
-    def of(verdict: Verdict) -> Said:
-        """Return what is compared of a verdict."""
-        outcome = "not judged" if verdict.outcome == "ok" and verdict.unjudged else verdict.outcome
-        text = "; ".join(verdict.unjudged) if outcome == "not judged" else verdict.message or ""
-        text = text if verdict.exception is None else f"{verdict.exception}: {text}"
-        return Said(outcome, verdict.line, text.partition("\n")[0])
 
 
 class Compared(NamedTuple):
@@ -91,13 +80,46 @@ def figures(found: list[Compared]) -> str:
     )
 
 
+def freeze(file: Path) -> None:
+    """Write the answers of the judge, or those of a rehearsal where the judge differs from a real GPU."""
+    reasons = read_differences()
+    answers: dict[str, tuple[str, Said]] = {}
+    for source, cases in SOURCES.items():
+        for one in compare(cases()):
+            key, judged = asked(one.case, one.pytorch)
+            _, rehearsed = asked(one.case, one.rehearsal)
+            if reasons.get(one.case.id, "").startswith(("the judge", "the kept verdict")):
+                judged = rehearsed
+            if key in answers and answers[key][1] != judged:
+                print(f"{answers[key]} and {one.case.id}: {judged}")
+            elif judged != rehearsed:
+                print(f"differs: {one.case.id}: {one.pytorch} {one.rehearsal}", flush=True)
+            answers.setdefault(key, (one.case.id, judged))
+            if "/" in (one.pytorch.text or ""):
+                print(one.case.id, one.pytorch, flush=True)
+        print(source, len(answers), flush=True)
+    head = {
+        "made": datetime.date.today().isoformat(),
+        "torch": torch.__version__.partition("+")[0],
+        "python": platform.python_version(),
+        "machine": "the CUDA devices that tests/judge/pretended of commit d7dd908a pretends",
+        "command": "python -m tests.guard.rehearsal.agreement --freeze tests/guard/rehearsal/answers.jsonl",
+    }
+    rows = [[key] if said.verdict == "ok" else [key, *said] for key, (_, said) in sorted(answers.items())]
+    file.write_text("".join(json.dumps(row) + "\n" for row in [head, *rows]), encoding="utf-8")
+
+
 def main() -> int:
     """Return 1 if a difference is not known, or a known one is none any more."""
     parser = argparse.ArgumentParser(prog="python -m tests.guard.rehearsal.agreement", description=main.__doc__)
     parser.add_argument("sources", nargs="*", choices=[*SOURCES, []], metavar="SOURCE")
     parser.add_argument("--every", type=int, default=1, help="take each Nth program")
     parser.add_argument("--only", default="", metavar="TEXT", help="take the programs with this in their names")
+    parser.add_argument("--freeze", type=Path)
     options = parser.parse_args()
+    if options.freeze:
+        freeze(options.freeze)
+        return 0
     wrong: list[str] = []
     for source in options.sources or SOURCES:
         cases = [case for case in SOURCES[source]() if options.only in case.id][:: options.every]

@@ -1,6 +1,6 @@
 """The programs that a rehearsal is compared on.
 
-* `semantics`: small programs, with the verdicts that PyTorch gave on pretended devices.
+* `semantics`: small programs.
 * `fixtures`: the programs that the linter is tested with, the tutorials and those of public questions among them.
 * `guard`: the programs of the guard's tests.
 * `corners`: programs that were written for this comparison.
@@ -26,6 +26,22 @@ _FIXTURES: Final = REPOSITORY / "fixtures"
 
 _NOT_COMPARED: Final = ("cpuonly.", "nodriver.")
 """Programs for other builds of torch."""
+
+
+class Said(NamedTuple):
+    """What is compared of a verdict; the text is the first line of the message."""
+
+    verdict: str
+    line: int | None = None
+    exception: str | None = None
+    text: str | None = None
+
+    @staticmethod
+    def of(verdict: Verdict) -> Said:
+        """Return what is compared of a verdict."""
+        outcome = "not judged" if verdict.outcome == "ok" and verdict.unjudged else verdict.outcome
+        text = "; ".join(verdict.unjudged) if outcome == "not judged" else verdict.message or ""
+        return Said(outcome, verdict.line, verdict.exception, text.partition("\n")[0] or None)
 
 
 class Case(NamedTuple):

@@ -122,7 +122,7 @@ def _verdict(judge: Judge, row: Row, *, is_real: bool) -> Verdict:
 
 def compare(programs: Path, verdicts: Path) -> None:
     """Print the programs on which the judge or a rehearsal disagrees with the GPU, and how often each agrees."""
-    from tests.guard.rehearsal.agreement import Said
+    from tests.guard.rehearsal.cases import Said
 
     found = {row["id"]: Verdict.from_json(row["verdict"]) for row in _rows(verdicts)}
     real = {name: Said.of(one) for name, one in found.items() if one.exception != "ModuleNotFoundError"}
