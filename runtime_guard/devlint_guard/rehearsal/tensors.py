@@ -14,7 +14,6 @@ from devlint_guard.rehearsal.dispatch import marked
 from devlint_guard.rehearsal.labels import (
     CPU,
     is_pinned,
-    is_wrapper,
     label,
     pin,
     put,
@@ -138,12 +137,8 @@ class _Move(torch.autograd.Function):
 
 
 def _copied(tensor: Tensor, device: torch.device, options: dict[str, Any]) -> Tensor:
-    if is_wrapper(tensor):  # its class moves what it wraps
-        with marked():
-            return torch.ops.aten._to_copy.default(tensor, device=device, **options)  # type: ignore[no-any-return]
     with marked():
-        made = torch.ops.aten._to_copy.default(tensor, device=CPU if device.type == "cuda" else device, **options)
-    return put(made, device)
+        return torch.ops.aten._to_copy.default(tensor, device=device, **options)  # type: ignore[no-any-return]
 
 
 def move(tensor: Tensor, device: torch.device, options: dict[str, Any] | None = None) -> Tensor:

@@ -187,7 +187,7 @@ with guard(net):
     net(torch.ones(2, 3))
 """
     ended = rehearse(tmp_path, program, "program.py")
-    assert ended.stdout == "[('copy', 'device to host')] []\n", ended.stderr
+    assert ended.stdout == "[('copy', 'device to host'), ('copy', 'host to device')] []\n", ended.stderr
     assert "RuntimeError: Expected all tensors to be on the same device" in ended.stderr
     assert ended.stderr.count("devlint: DEV102 input-not-on-module-device") == 1
     assert ended.returncode == 1
