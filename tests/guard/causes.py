@@ -91,7 +91,7 @@ def main() -> None:
     programs = read_programs()
     programs = programs if options.half is None else half(programs, options.half)
     programs = [one for one in programs if not options.parts or any(x in one.row["id"] for x in options.parts)]
-    with Judge(is_pretended=True) as judge:
+    with Judge() as judge:
         for one in programs:
             ended = end_when_right(judge, one)
             if ended != "ok":

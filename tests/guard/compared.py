@@ -104,7 +104,7 @@ def main() -> int:
     programs: list[Bug | Question] = [*read_bugs()[:: options.stride]]
     programs += [] if options.folder is None else read_questions(options.folder)
     found = []
-    with Judge(is_pretended=True) as judge:
+    with Judge() as judge:
         for one in differences(judge, programs):
             print(one, flush=True)
             found.append(one)

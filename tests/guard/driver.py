@@ -1,8 +1,8 @@
 """Run by the judge as a program: executes another one and prints what the guard makes of the error that ends it.
 
-Arguments: the folder of the judge, the file of the program or "", its text, a function to call or "", and the way to
-the explanation: `explain` reads the error, `run` and `record` have a guard around the program, as `devlint run` has in
-those modes, and `plain` leaves the program alone.
+Arguments: the file of the program or "", its text, a function to call or "", and the way to the explanation: `explain`
+reads the error, `run` and `record` have a guard around the program, as `devlint run` has in those modes, and `plain`
+leaves the program alone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Found = tuple[list[torch.nn.Module], dict[str, object]]
 """The modules whose calls an error went through, and the variables of the program's own frames."""
 
 
-def main(judge: str, file: str, text: str, call: str, way: str = "explain") -> None:
+def main(file: str, text: str, call: str, way: str = "explain") -> None:
     """Executes the program; raises what it raises."""
     if not file:
         file = str(Path("program.py").resolve())
@@ -40,7 +40,7 @@ def main(judge: str, file: str, text: str, call: str, way: str = "explain") -> N
     program.__file__ = file
     sys.modules[program.__name__] = program
     sys.argv = [file]
-    _hide(judge)
+    _hide()
     guard = Guard(mode="record" if way == "record" else "raise") if way in ("run", "record") else None
     try:
         with guard or contextlib.nullcontext():
@@ -48,22 +48,21 @@ def main(judge: str, file: str, text: str, call: str, way: str = "explain") -> N
             if call:
                 getattr(program, call)()
     except BaseException as error:
-        _report(error, judge, file, way, guard.findings[-1] if guard is not None and guard.findings else None)
+        _report(error, file, way, guard.findings[-1] if guard is not None and guard.findings else None)
         raise
 
 
-def _hide(judge: str) -> None:
-    """What pretends devices is no code of the user's."""
+def _hide() -> None:
+    """This file is no code of the user's."""
     original = frames.is_installed
-    frames.is_installed = lambda file: file == __file__ or file.startswith(judge) or original(file)  # type: ignore[assignment]
+    frames.is_installed = lambda file: file == __file__ or original(file)  # type: ignore[assignment]
 
 
-def _report(error: BaseException, judge: str, file: str, way: str, found_by_guard: Finding | None) -> None:
+def _report(error: BaseException, file: str, way: str, found_by_guard: Finding | None) -> None:
     found: Found = ([], {})
     one: BaseException | None = error
     while one is not None:
-        one.__traceback__ = _without(judge, one.__traceback__)
-        one.args = tuple(_without_in(judge, arg) if isinstance(arg, str) else arg for arg in one.args)
+        one.__traceback__ = _without_driver(one.__traceback__)
         _collect(one.__traceback__, file, found)
         one = one.__cause__ or one.__context__
     modules, names = found
@@ -80,28 +79,17 @@ def _report(error: BaseException, judge: str, file: str, way: str, found_by_guar
     print(MARK + json.dumps(said), flush=True)
 
 
-def _without(judge: str, traceback: TracebackType | None) -> TracebackType | None:
-    """The frames of a traceback that PyTorch and the program have; those that pretend devices have no part in it."""
+def _without_driver(traceback: TracebackType | None) -> TracebackType | None:
+    """The frames of a traceback that PyTorch and the program have."""
     frames = []
     while traceback is not None:
         frames.append((traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno))
         traceback = traceback.tb_next
     kept = None
     for frame, instruction, line in reversed(frames):
-        if frame.f_globals is not globals() and not frame.f_code.co_filename.startswith(judge):
+        if frame.f_globals is not globals():
             kept = TracebackType(kept, frame, instruction, line)
     return kept
-
-
-def _without_in(judge: str, text: str) -> str:
-    """The same for a traceback that a message carries."""
-    entries = re.split(r'(?m)^(?= *File ")', text)
-    return "".join(_unindented(entry) if f'File "{judge}' in entry.partition("\n")[0] else entry for entry in entries)
-
-
-def _unindented(entry: str) -> str:
-    """What follows the last entry of a traceback: the exception."""
-    return "".join(line for line in entry.splitlines(keepends=True) if not line.startswith(" "))
 
 
 def _collect(traceback: TracebackType | None, file: str, found: Found) -> None:

@@ -24,7 +24,8 @@ from typing import Any
 
 from devlint_guard.finding import Finding
 
-from tests.guard.pretended import REPOSITORY, Explained, Way, explained
+from tests.conftest import REPOSITORY
+from tests.guard.pretended import Explained, Way, explained
 from tests.judge import Judge
 
 BUGS = Path(__file__).with_name("bugs.jsonl")
@@ -134,7 +135,7 @@ def _same(name: str, wanted: str) -> bool:
 def main(part: str = "") -> None:
     """Prints the misses and the figure."""
     bugs = [bug for bug in read_bugs() if part in bug.program]
-    with Judge(is_pretended=True) as judge:
+    with Judge() as judge:
         missed = list(misses(judge, bugs))
     for miss in missed:
         print(miss)

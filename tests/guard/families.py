@@ -222,15 +222,5 @@ def told(family: Family, device: str) -> dict[str, Any]:
         return {"failed": f"{type(error).__name__}: {error}"}
 
 
-def hide_pretended_devices() -> None:
-    """What pretends devices is no code of the user's."""
-    from devlint_guard import frames
-
-    original = frames.is_installed
-    judge = str(Path(__file__).resolve().parents[1] / "judge")
-    frames.is_installed = lambda file: file.startswith(judge) or original(file)  # type: ignore[assignment]
-
-
 if __name__ == "__main__":
-    hide_pretended_devices()
     Path(sys.argv[1]).write_text(json.dumps({name: told(FAMILIES[name], "cuda") for name in sys.argv[2:]}))

@@ -11,7 +11,6 @@ from devlint_guard.finding import Finding
 
 from tests.judge import Judge, Variant, Verdict
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 DRIVER = Path(__file__).with_name("driver.py")
 
 _MARK = "explained: "
@@ -65,7 +64,7 @@ def explained(
         DRIVER.read_text(encoding="utf-8"),
         devices=devices,
         variant=variant,
-        argv=[str(REPOSITORY / "tests" / "judge"), "" if file is None else str(file.resolve()), text, call or "", way],
+        argv=["" if file is None else str(file.resolve()), text, call or "", way],
         paths=[] if file is None else [file.resolve().parent],
     )
     said = [line.removeprefix(_MARK) for line in verdict.stdout.splitlines() if line.startswith(_MARK)]

@@ -158,7 +158,7 @@ def main() -> None:
         questions = questions[options.half :: 2]
     if options.parts:
         questions = [one for one in questions if any(part in one.row["id"] for part in options.parts)]
-    with Judge(is_pretended=True) as judge:
+    with Judge() as judge:
         for way in WAYS:
             answers = [(question, answer(judge, question, way)) for question in questions]
             if not options.quiet:

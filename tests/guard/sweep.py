@@ -1,8 +1,8 @@
-"""Holds what the operator level says before an operator runs against what PyTorch then does.
+"""Holds what the operator level says before an operator runs against what a rehearsal then does.
 
 `python -m tests.guard.sweep [NAME…]` calls PyTorch's own samples of its operators, of all of them unless some are
-named, with one tensor after the other on another pretended device. It prints each finding where PyTorch raised nothing,
-and how many of PyTorch's errors were foretold. `SAMPLES` in the environment says how many samples of each to take.
+named, with one tensor after the other on another pretended device. It prints each finding where nothing was raised, and
+how many errors were foretold. `SAMPLES` in the environment says how many samples of each to take.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import torch
 from devlint_guard.finding import Finding
 from devlint_guard.operators import OperatorMode
+from devlint_guard.rehearsal import rehearse
 
-from tests.judge.pretended import install
 from tests.torchlib.placements import attempt, placements, put
 from tests.torchlib.samples import calls, chosen, operators, samples
 
@@ -58,14 +58,14 @@ def main(arguments: Sequence[str]) -> int:
     if options.sample is not None:
         names = sorted({*chosen(operators(), options.sample, seed=5), *options.names})
     operators()
-    install(_DEVICES)
     torch.set_num_threads(1)
     counts: Counter[str] = Counter()
-    for name in names:
-        for kind, what in outcomes(name, int(os.environ.get("SAMPLES", "2"))):
-            counts[kind] += 1
-            if kind == "false alarm" or (kind == "missed" and arguments):
-                print(f"{kind}: {what}")
+    with rehearse(_DEVICES):
+        for name in names:
+            for kind, what in outcomes(name, int(os.environ.get("SAMPLES", "2"))):
+                counts[kind] += 1
+                if kind == "false alarm" or (kind == "missed" and arguments):
+                    print(f"{kind}: {what}")
     print(json.dumps(counts))
     return 1 if counts["false alarm"] else 0
 

@@ -1,7 +1,7 @@
 """What only a GPU can tell; skipped where there is none. `python -m tests.guard.test_gpu` runs it without pytest.
 
-Each check prints its figures as a line of JSON. Those that need neither a profiler nor a clock also run on pretended
-devices, so that the file itself is known to work.
+Each check prints its figures as a line of JSON. Those that need neither a profiler nor a clock also run in a rehearsal,
+so that the file itself is known to work.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from devlint_guard.session import Guard  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402, N812
 
-from tests.judge.support import require_pretended  # noqa: E402
+from tests.judge import require_judge  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 STEPS = 5
@@ -366,6 +366,7 @@ def check_backward_is_seen() -> Figures:
     import threading
 
     threads: set[int] = set()
+    lines: list[int] = []
 
     class Watcher:
         def wants(self, overload: Overload) -> bool:
@@ -373,11 +374,15 @@ def check_backward_is_seen() -> Figures:
 
         def saw(self, call: Call) -> None:
             threads.add(threading.get_ident())
+            caller = call.caller()
+            lines.append(caller.line if caller else 0)
 
     x = on_cuda(2, 2).requires_grad_()
     with OperatorMode(_wrong, watchers=[Watcher()]):
-        (x @ x).sum().backward()  # type: ignore[no-untyped-call]
+        product = x @ x
+        product.sum().backward()  # type: ignore[no-untyped-call]
     assert len(threads) == 2
+    assert [line - lines[0] for line in lines] == [0, 1, 1]
     return {"threads": len(threads)}
 
 
@@ -461,11 +466,12 @@ def _seconds(step: Callable[[], None], context: AbstractContextManager[Any]) -> 
 
 # --- the tests ----------------------------------------------------------------------------------------------
 
-ANYWHERE = (check_error_texts, check_ledger, check_backward_is_seen, check_collectives)
-"""The checks that pretended devices can pass."""
+ANYWHERE = (check_error_texts, check_ledger, check_collectives)
+"""The checks that a rehearsal can pass."""
 
 CHECKS = (
     *ANYWHERE,
+    check_backward_is_seen,
     check_nothing_waits,
     check_calls_of_the_runtime,
     check_ledger_against_profiler,
@@ -487,11 +493,11 @@ def test_on_a_gpu(check: Callable[[], Figures], capsys: pytest.CaptureFixture[st
         print(f"\n{json.dumps({_name(check): figures})}")
 
 
-def test_the_checks_on_pretended_devices() -> None:
-    require_pretended()
+def test_the_checks_in_a_rehearsal() -> None:
+    require_judge()
     folders = [str(REPOSITORY / "runtime_guard"), str(REPOSITORY)]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.guard.test_gpu", "--pretended"],
+        [sys.executable, "-m", "tests.guard.test_gpu", "--rehearsed"],
         cwd=REPOSITORY,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
         capture_output=True,
@@ -505,12 +511,13 @@ def test_the_checks_on_pretended_devices() -> None:
 def main() -> int:
     """Runs the checks and prints the figures of each, or how it failed."""
     checks: tuple[Callable[[], Figures], ...] = CHECKS
-    if "--pretended" in sys.argv[1:]:
-        from tests.judge.pretended import install
+    machine: AbstractContextManager[None] = contextlib.nullcontext()
+    if "--rehearsed" in sys.argv[1:]:
+        from devlint_guard.rehearsal import rehearse
 
-        install(4)
-        checks = ANYWHERE
-    return max([_run(check) for check in checks])
+        machine, checks = rehearse(4), ANYWHERE
+    with machine:
+        return max([_run(check) for check in checks])
 
 
 def _run(check: Callable[[], Figures]) -> int:

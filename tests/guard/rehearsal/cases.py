@@ -133,7 +133,7 @@ def guard() -> Iterator[Case]:
         yield Case(f"remedies:{name}", 4, test_remedies.START + text)
     for name, text in test_reports.PROGRAMS.items():
         yield Case(f"reports:{name}", 4, text)
-    for name in ("LEGAL", "FORETOLD", "THREADS"):
+    for name in ("LEGAL", "FORETOLD"):
         yield Case(f"operators:{name}", 4, getattr(test_operators, name))
     yield Case("audit:TIED", 4, test_audit.TIED)
     for name in test_right_programs.PROGRAMS:
