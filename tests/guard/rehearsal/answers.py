@@ -95,7 +95,8 @@ def _lines(text: str) -> list[tuple[int, str]]:
 
 def _needed(body: list[ast.stmt], call: str) -> list[ast.stmt]:
     """Return the statements of a file that the call of a function needs."""
-    names, found = {call}, []
+    names = {call}
+    found: list[ast.stmt] = []
     waiting = [node for node in body if not _is_docstring(node)]
     while True:
         taken = [node for node in waiting if (defined := _defined(node)) is None or defined & names]
