@@ -241,7 +241,7 @@ def found_by(settings: Settings) -> Discovery:
     return _discover(settings, configurations, None)[0]
 
 
-def effective(settings: Settings, *, load: Loader = load_tools) -> list[tuple[Batch, Rules]]:
+def effective(settings: Settings) -> list[tuple[Batch, Rules]]:
     """Return the files of a run by project and configuration, with the rules that are on before `per-file-ignores`.
 
     Raises:
@@ -251,7 +251,7 @@ def effective(settings: Settings, *, load: Loader = load_tools) -> list[tuple[Ba
     found = _discover(settings, configurations, None)[0]
     here = Path.cwd()
     batches = _batches(found.files, configurations, settings) or [Batch(here, configurations.of(here), ())]
-    rules = load().rules
+    rules = load_tools().rules
     return [(batch, select_rules(settings, batch.configuration, rules).enabled) for batch in batches]
 
 
@@ -333,24 +333,17 @@ class Looks:
         return tuple(look for look in readable if look.facts.occurrences or look.result.diagnostics) or readable
 
 
-def look(settings: Settings, *, contents: Mapping[Path, bytes] | None = None, load: Loader = load_tools) -> Looks:
+def look(settings: Settings) -> Looks:
     """Analyse the files of the settings in this process, and keep the occurrences of each value.
-
-    Args:
-        settings: the command line.
-        contents: texts that stand for the content of files, by absolute path.
-        load: loads rules and analysis.
 
     Raises:
         DevlintError: as for `run`.
     """
     configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
     found = _named(settings, configurations)
-    worker = Inspector(settings, load)
+    worker = Inspector(settings, load_tools)
     seen: list[Look] = []
     for batch in _batches(found.files, configurations, settings):
-        for path, data in (contents or {}).items():
-            worker.put(batch, path, data)
         seen.extend(worker.look(batch, path) for path in batch.files)
     seen.sort(key=lambda look: look.result.display)
     problems = [*found.problems, *(look.result.problem for look in seen if look.result.problem is not None)]

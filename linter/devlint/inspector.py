@@ -316,10 +316,6 @@ class Inspector:
         if batch.configuration.signatures:
             _ = place.analysis
 
-    def put(self, batch: Batch, path: Path, data: bytes) -> None:
-        """Let `data` stand for the content of one of the batch's files."""
-        self._workplace(batch).project.put(path, data)
-
     def change(self, batch: Batch, path: Path, data: bytes) -> bool:
         """Let `data` stand for the content of a file that may have been looked at, and keep what does not rest on it.
 

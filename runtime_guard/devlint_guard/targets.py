@@ -23,7 +23,6 @@ def device_at(
     node: ast.expr | ast.stmt,
     device: str,
     other: ast.expr | None = None,
-    sites: Sequence[Site] = (),
 ) -> str:
     """The best expression for a device on a line; its name in quotes if nothing on that line tells it.
 
@@ -32,9 +31,8 @@ def device_at(
         node: on the line.
         device: it.
         other: a value that is on the device, if it is of this scope.
-        sites: the frames that run, of which the inner ones may have moved a module since.
     """
-    return next(devices_at(scope, node, device, other, sites), f'"{device}"')
+    return next(devices_at(scope, node, device, other), f'"{device}"')
 
 
 def devices_at(
@@ -44,7 +42,7 @@ def devices_at(
     other: ast.expr | None = None,
     sites: Sequence[Site] = (),
 ) -> Iterator[str]:
-    """The expressions for a device on a line, the best first."""
+    """The expressions for a device on a line, the best first; inner ones of `sites` may have moved a module since."""
     names = {
         name: value
         for name, value in _known(scope, node)

@@ -100,26 +100,26 @@ def test_stores_on_the_first_parameter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "generator", "asynchronous", "stub"),
+    ("source", "generator", "stub"),
     [
-        ("def f(): return 1", False, False, False),
-        ("def f(): yield 1", True, False, False),
-        ("def f(): x = yield from y", True, False, False),
-        ("def f():\n  def g(): yield 1", False, False, False),
-        ("def f(): return lambda: (yield)", False, False, False),
-        ("async def f(): await x", False, True, False),
-        ("def f(): ...", False, False, True),
-        ("def f(): 'doc'", False, False, True),
-        ("def f():\n  'doc'\n  pass", False, False, True),
-        ("def f(): raise NotImplementedError", False, False, True),
-        ("def f(): raise NotImplementedError('f')", False, False, True),
-        ("def f(): raise ValueError", False, False, False),
-        ("def f(): 3", False, False, False),
+        ("def f(): return 1", False, False),
+        ("def f(): yield 1", True, False),
+        ("def f(): x = yield from y", True, False),
+        ("def f():\n  def g(): yield 1", False, False),
+        ("def f(): return lambda: (yield)", False, False),
+        ("async def f(): await x", False, False),
+        ("def f(): ...", False, True),
+        ("def f(): 'doc'", False, True),
+        ("def f():\n  'doc'\n  pass", False, True),
+        ("def f(): raise NotImplementedError", False, True),
+        ("def f(): raise NotImplementedError('f')", False, True),
+        ("def f(): raise ValueError", False, False),
+        ("def f(): 3", False, False),
     ],
 )
-def test_flags(source: str, generator: bool, asynchronous: bool, stub: bool) -> None:
+def test_flags(source: str, generator: bool, stub: bool) -> None:
     function = _function(source)
-    assert (function.is_generator, function.is_async, function.is_stub) == (generator, asynchronous, stub)
+    assert (function.is_generator, function.is_stub) == (generator, stub)
 
 
 def test_parts_of_an_augmented_assignment_have_the_span_of_the_statement() -> None:

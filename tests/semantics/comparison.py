@@ -62,8 +62,7 @@ def report(case: Case) -> list[Diagnostic]:
     inspector = _inspector()
     path = _ROOT / f"{case.id.replace('.', '_')}.py"
     batch = Batch(_ROOT, Configuration(None, _ROOT, devices=case.devices), (path,))
-    inspector.put(batch, path, case.code.encode())
-    (result,) = inspector.inspect(batch)
+    (result,) = inspector.inspect(batch, {path: case.code.encode()})
     return list(result.diagnostics)
 
 

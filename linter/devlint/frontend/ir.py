@@ -536,7 +536,6 @@ class Function(Scope):
         parameters: in declaration order.
         returns: the return annotation, if any.
         is_generator: contains `yield`.
-        is_async: `async def`.
         is_stub: the body is only a docstring, `pass`, `...` or `raise NotImplementedError`.
         is_wrapped: a decorator may put something else in its place, or hand it on.
         documentation: its docstring, behind those of the functions around it.
@@ -545,7 +544,6 @@ class Function(Scope):
     parameters: tuple[Parameter, ...]
     returns: Annotation | None
     is_generator: bool
-    is_async: bool
     is_stub: bool
     is_wrapped: bool
     documentation: str

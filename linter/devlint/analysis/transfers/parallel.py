@@ -57,9 +57,9 @@ DP, DDP = "DataParallel", "DistributedDataParallel"
 # --- ids ----------------------------------------------------------------------------------------------------
 
 
-def _ids(site: LibraryCall, position: int = 1) -> list[Device] | None:
+def _ids(site: LibraryCall) -> list[Device] | None:
     """The ids as devices; None where they are not given or cannot be counted."""
-    given = site.arguments.get(position, "device_ids")
+    given = site.arguments.get(1, "device_ids")
     if given is None or given.value == Constant(None):
         return None
     held = site.held(given.value)
