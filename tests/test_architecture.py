@@ -68,7 +68,6 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.settings",
         "devlint.diagnostics",
         "devlint.errors",
-        "devlint.writing",
     ),
     "devlint.explain": (
         "devlint.configuration_keys",
@@ -378,7 +377,6 @@ TOGETHER = (
     "devlint.editor",
     "devlint.cache",
     "devlint.fixes",
-    "devlint.writing",
     "devlint_guard",
     "devlint_guard.rehearsal",
     "devlint_guard.integrations",

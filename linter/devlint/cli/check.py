@@ -256,25 +256,18 @@ def _again_and_again(settings: Settings, wanted: _Wishes) -> int:
     return 0
 
 
-_SAVED = "somebody saved this in the moment in which a run was killed; compare it with the file, and remove it"
-
-
 def _write(run: Run, stdin: bytes | None) -> Run:
     """Write the changed files; of standard input, print the fixed text."""
     from devlint import fixes
-    from devlint.project import display_path
-    from devlint.writing import remove_leftovers
 
     if stdin is not None:
         (fixed,) = [change.after for change in run.changes] or [stdin]
         put_bytes(fixed)
         return run
-    folders = sorted({Path(file).parent for file in run.analysed})
-    warnings = [f"{display_path(path)}: {_SAVED}" for folder in folders for path in remove_leftovers(folder)]
     failed = fixes.write(run.changes)
     count = run.outcome.fixed - sum(change.settled for change in failed)
     outcome = replace(run.outcome, fixed=count, problems=(*run.problems, *failed.values()))
-    return replace(run, outcome=outcome, warnings=(*run.warnings, *warnings))
+    return replace(run, outcome=outcome)
 
 
 def _renderer(output_format: str, *, statistics: bool) -> Callable[[Outcome, Palette], str]:
