@@ -46,7 +46,10 @@ def decode_exactly(data: bytes, display: str) -> tuple[str, str]:
             raise SourceError(f"cannot be decoded: {reason}", path=display, line=_declared_on(data)) from error
         raise _not_text(data, "utf-8", display) from error
     try:
-        return data.decode(encoding), encoding
+        text = data.decode(encoding)
+        if not encoding.startswith("utf-8") and (data + b"\n").decode(encoding) != f"{text}\n":
+            raise UnicodeError(f"Python reads no source in {encoding}")
+        return text, encoding
     except UnicodeDecodeError as error:
         raise _not_text(data, encoding, display) from error
     except (LookupError, UnicodeError) as error:  # a codec that is none for text, such as rot13

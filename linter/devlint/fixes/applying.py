@@ -96,7 +96,11 @@ def apply_to_bytes(data: bytes, edits: Sequence[Edit], display: str) -> bytes:
         raise SourceError(
             f"cannot be fixed: {encoding} does not give back the bytes that it was read from", path=display
         )
-    return _apply_to_program(text, edits, display).encode(encoding)
+    fixed = _apply_to_program(text, edits, display)
+    after = fixed.encode(encoding)
+    if decode_exactly(after, display) != (fixed, encoding):
+        raise SourceError(f"cannot be fixed: the fixed text would not be {encoding} any more", path=display)
+    return after
 
 
 def _apply_to_program(text: str, edits: Sequence[Edit], display: str) -> str:
