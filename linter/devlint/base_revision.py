@@ -1,7 +1,8 @@
 """The commit that `--diff-base` compares with: reports that devlint makes there too are not new.
 
 Only git objects are read (`git rev-parse`, `git merge-base`, `git ls-tree`, `git cat-file`). These commands run no
-filter, no hook and no other program that a repository can name; objects that a partial clone lacks are not fetched.
+filter, no hook and no other program that a repository can name. Objects that a partial clone lacks are not fetched: an
+empty `GIT_ALLOW_PROTOCOL` forbids each way to fetch, whatever the configuration of the repository allows.
 """
 
 from __future__ import annotations
@@ -138,8 +139,8 @@ class BaseRevision:
     def _run(self, command: Sequence[str], given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         try:
             return subprocess.run(
-                [self._git, "-c", "protocol.allow=never", "--no-replace-objects", *command],
-                env={**os.environ, "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"},
+                [self._git, "--no-replace-objects", *command],
+                env={**os.environ, "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "LC_ALL": "C"},
                 input=given,
                 capture_output=True,
                 timeout=_SECONDS,

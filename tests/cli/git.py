@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 
-def git(folder: Path, *arguments: str) -> None:
-    """Run git in a folder."""
+def git(folder: Path, *arguments: str) -> str:
+    """Run git in a folder, and return what it prints."""
     environment = {
         **os.environ,
         "GIT_CONFIG_GLOBAL": os.devnull,
@@ -17,7 +17,8 @@ def git(folder: Path, *arguments: str) -> None:
         "GIT_COMMITTER_NAME": "somebody",
         "GIT_COMMITTER_EMAIL": "somebody@example.org",
     }
-    subprocess.run(["git", *arguments], cwd=folder, env=environment, check=True, capture_output=True)
+    done = subprocess.run(["git", *arguments], cwd=folder, env=environment, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
 
 
 def commit(folder: Path) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -107,14 +110,60 @@ def test_all_reports_are_new_where_the_base_has_no_program(repository: Repositor
     assert _since(repository, "HEAD") == ["b.py:2:1: DEV101", "b.py:4:1: DEV302"]
 
 
-def test_a_filter_of_the_repository_does_not_run(repository: Repository, tmp_path: Path) -> None:
-    mark = tmp_path.parent / f"{tmp_path.name}-ran"
-    repository.write(".gitattributes", "*.py filter=evil diff=evil\n")
-    for key in ("filter.evil.clean", "filter.evil.smudge", "diff.evil.textconv", "diff.evil.command"):
-        repository.git("config", key, f"touch {mark}")
-    repository.git("config", "core.fsmonitor", f"touch {mark}")
+PROGRAMS = (
+    *("core.fsmonitor", "core.sshCommand", "core.gitProxy", "core.askPass", "core.editor", "core.pager"),
+    *("core.alternateRefsCommand", "credential.helper", "sequence.editor", "interactive.diffFilter", "gpg.program"),
+    *("diff.external", "diff.evil.command", "diff.evil.textconv", "merge.evil.driver", "pager.cat-file"),
+    *("filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "uploadpack.packObjectsHook"),
+    *("remote.origin.uploadpack", "alias.rev-parse", "alias.cat-file", "trailer.x.command", "man.viewer.cmd"),
+)
+"""Keys of a configuration of git whose values git takes for commands."""
+
+HOOKS = ("post-checkout", "post-index-change", "pre-auto-gc", "reference-transaction", "fsmonitor-watchman")
+
+
+@pytest.fixture(params=["this git", "a git that knows no GIT_NO_LAZY_FETCH"])
+def any_git(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Lets devlint find the git that is installed, or one that behaves as it did before 2.45."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param != "this git":
+            program = tmp_path_factory.mktemp("old") / "git"
+            program.write_text(f'#!/bin/sh\nunset GIT_NO_LAZY_FETCH\nexec {shutil.which("git")} "$@"\n')
+            program.chmod(0o755)
+            patch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+        yield
+
+
+@pytest.mark.usefixtures("any_git")
+@pytest.mark.parametrize("address", ["ext::{}", "ssh://nowhere.invalid/x", "git://nowhere.invalid/x", "file://{top}"])
+def test_no_program_of_a_repository_runs(repository: Repository, tmp_path: Path, address: str) -> None:
+    """The content of a file is missing, and every key and hook that names a program names one that leaves a mark."""
+    mark, evil = tmp_path.parent / f"{tmp_path.name}-ran", tmp_path.parent / f"{tmp_path.name}-evil"
+    evil.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    evil.chmod(0o755)
+    blob = git(repository.folder, "rev-parse", "HEAD:a.py")
+    (repository.folder / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    (repository.folder / ".git" / "hooks").mkdir(exist_ok=True)
+    for hook in HOOKS:
+        (repository.folder / ".git" / "hooks" / hook).symlink_to(evil)
+    repository.write(".gitattributes", "*.py filter=evil diff=evil merge=evil\n")
     repository.write("a.py", CODE + "clash\n")
-    assert _since(repository, "main") == ["a.py:5:1: DEV101"]
+    values = {key: str(evil) for key in PROGRAMS} | {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.partialCloneFilter": "blob:none",
+        "remote.origin.url": address.format(evil, top=repository.folder),
+        "protocol.allow": "always",
+        "protocol.ext.allow": "always",
+    }
+    for key, value in values.items():
+        repository.git("config", key, value)
+    with pytest.raises(subprocess.CalledProcessError):
+        git(repository.folder, "cat-file", "blob", blob)
+    assert mark.exists()
+    mark.unlink()
+    assert _since(repository, "main") == ["a.py:2:1: DEV101", "a.py:4:1: DEV302", "a.py:5:1: DEV101"]
     assert not mark.exists()
 
 
