@@ -145,6 +145,12 @@ def test_wrong_usage_is_one_line_and_exit_code_2(shell: Shell, arguments: list[s
     assert len(result.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("command", [*sorted(devlint.commands), "."])
+def test_a_working_folder_that_is_gone_is_one_line(shell: Shell, command: str) -> None:
+    shell.folder.rmdir()
+    assert _run(command) == (2, "", "error: the working folder cannot be used: No such file or directory\n")
+
+
 def test_facts_of_a_file_and_of_one_line(shell: Shell) -> None:
     shell.write("a.py", "import torch\nclash\nraw_cuda\n")
     result = shell.run("facts", "a.py:3")

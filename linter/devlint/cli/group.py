@@ -38,6 +38,14 @@ class Commands(click.Group):
         if close and not word.startswith("-") and not Path(word).exists():
             raise click.UsageError(f"no path and no command {word!r}; did you mean `devlint {close[0]}`?")
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command, if there is a folder to run it in."""
+        try:
+            os.getcwd()
+        except OSError as error:
+            raise click.ClickException(f"the working folder cannot be used: {error.strerror}") from error
+        return super().invoke(ctx)
+
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:
         """Run the command line and exit."""
         extra["standalone_mode"] = False
