@@ -83,6 +83,25 @@ def test_a_library_is_there_for_others_unless_a_call_says_otherwise(files: Mappi
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("setup.cfg", "[flake8]\nmax-line-length = 100\n", False),
+        ("setup.cfg", "[tool:pytest]\naddopts = -q\n\n[mypy]\nstrict = True\n", False),
+        ("setup.cfg", "# [metadata]\n[isort]\nprofile = black\n", False),
+        ("setup.cfg", "[flake8]\n\n[metadata]\nname = pkg\n", True),
+        ("setup.cfg", "[options]\npackages = find:\n", True),
+        ("pyproject.toml", "[tool.ruff]\nline-length = 100\n", False),
+        ("pyproject.toml", "[project]\nname = 'pkg'\n", True),
+        ("setup.py", "", True),
+    ],
+)
+def test_only_a_file_that_says_how_to_install_makes_a_library(name: str, text: str, *, found: bool) -> None:
+    run = 'if __name__ == "__main__":\n    print()\n'
+    _write({name: text, "pkg/__init__.py": "", "pkg/lib.py": ADDS, "run.py": run})
+    assert _reported() == [("pkg/lib.py", 5, "DEV103")] * found
+
+
+@pytest.mark.parametrize(
     ("caller", "found"),
     [
         ("", False),

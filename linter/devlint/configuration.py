@@ -16,7 +16,7 @@ from devlint.configuration_keys import KEYS, Key, Kind
 from devlint.configuration_keys import NAMES as KEY_NAMES
 from devlint.diagnostics import Certainty, Severity
 from devlint.errors import ConfigError
-from devlint.project import in_working_folder, territory_of
+from devlint.project import in_working_folder, repository_of, territory_of
 from devlint.reading import LARGEST_SETTINGS, leads_out, read_file, require_plain
 from devlint.settings import Configuration, did_you_mean
 
@@ -38,6 +38,12 @@ _PROFILES = Path(__file__).parent / "profiles"
 
 WITH_PATTERNS = ("exclude", "per-file-ignores")
 """Keys with patterns, which are relative to the folder of the file that they stand in."""
+
+MOST_DOTS = 4_000
+"""Dots in one line of a configuration; several lines with many dots must have fewer."""
+
+MOST_DEVICES = 1_000_000
+"""A larger number is a mistake; Python cannot even print one with thousands of hexadecimal digits."""
 
 LONGEST_CHAIN = 20
 """Files that extend each other one by one."""
@@ -109,8 +115,7 @@ def _territory_of_named(file: Path) -> Territory:
     all the same: continuous integration names it on each command line.
     """
     folder = Path(os.path.abspath(file)).parent
-    in_repository = any(os.path.exists(above / ".git") for above in (folder, *folder.parents))
-    return territory_of(file) if in_repository or in_working_folder(folder) else None
+    return territory_of(file) if repository_of(folder) or in_working_folder(folder) else None
 
 
 def profile(name: str) -> Path | None:
@@ -153,6 +158,7 @@ def read_configuration(
         raise ConfigError("is a link that leads out of the project", path=display)
     try:
         text = read_file(file, LARGEST_SETTINGS).decode("utf-8-sig")
+        _require_short_keys(text, display)
         document = tomllib.loads(text)
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror or error}", path=display) from error
@@ -182,6 +188,17 @@ def read_configuration(
     if base is None:
         raise reader.error("extend", f'extend: "{shown}" has no [tool.devlint] table')
     return _combined(own, base, reader.keys)
+
+
+def _require_short_keys(text: str, display: str) -> None:
+    """Refuse a text that would keep the parser busy: its time for a key grows with the square of the dots in the key.
+
+    Raises:
+        ConfigError: there are too many dots in a line, or in many lines.
+    """
+    dots = [line.count(".") for line in text.split("\n")]
+    if sum(count**2 for count in dots) > MOST_DOTS**2:
+        raise ConfigError("has keys with too many dots", path=display, line=dots.index(max(dots)) + 1)
 
 
 def _combined(own: Configuration, base: Configuration, keys: Collection[str]) -> Configuration:
@@ -308,7 +325,7 @@ class _Reader:
         return tuple(pairs)
 
     def _count(self, key: str, value: object) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_DEVICES:
             raise self._wrong_type(key, "a number of devices, 0 or more,", value)
         return value
 
@@ -350,7 +367,7 @@ def _kind(value: object) -> str:
     if isinstance(value, list):
         return "a list" if all(isinstance(entry, str) for entry in value) else "a list with other things"
     if isinstance(value, int) and not isinstance(value, bool):
-        return f"the number {value}"
+        return f"the number {value}" if abs(value) <= MOST_DEVICES else "a huge number"
     return names.get(type(value), "a date or time")
 
 

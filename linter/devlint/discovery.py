@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias
 from devlint.configuration import Configurations
 from devlint.errors import DevlintError, SourceError
 from devlint.patterns import Patterns
-from devlint.project import Project, display_path, in_working_folder, is_marked, root_for, territory_of
+from devlint.project import Project, bounds_of, display_path, in_working_folder, is_marked, root_for
 from devlint.reading import LARGEST_SETTINGS, leads_out, read_file
 from devlint.records import dataclass
 from devlint.settings import Configuration, did_you_mean, patterns_of
@@ -268,7 +268,7 @@ class _Search:
 
     def _leads_out(self, link: str, top: Path) -> bool:
         """Whether a link leads to a file of somebody else, which no report should quote."""
-        return leads_out(Path(link), (top, *territory_of(Path(link))))
+        return leads_out(Path(link), (top, *bounds_of(Path(link))))
 
     def is_excluded(self, path: Path) -> bool:
         """See the function of this name."""

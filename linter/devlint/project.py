@@ -6,14 +6,14 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from devlint.decoding import decode, read_bytes
 from devlint.errors import SourceError
-from devlint.reading import LARGEST_SETTINGS, read_file
+from devlint.reading import LARGEST_SETTINGS, leads_out, read_file
 from devlint.reads import TEXT, Part, Reads
 from devlint.records import dataclass
 from devlint.sources import program_of
@@ -23,12 +23,14 @@ from devlint.traces import Asked, Said, Trace, TracedPart
 _ROOT_MARKERS = ("pyproject.toml", ".git", "setup.py")
 _INIT = "__init__.py"
 
-_BUILDS = frozenset({"setup.py", "setup.cfg"})
 _INSTALLED = (".dist-info", ".egg-info")
 _TEST_FOLDERS = frozenset({"test", "tests", "testing"})
 
-_METADATA = ("[project]", "[tool.poetry]", "[tool.flit.metadata]")
-"""The tables of a `pyproject.toml` that name a distribution."""
+_METADATA = {
+    "pyproject.toml": ("[project]", "[tool.poetry]", "[tool.flit.metadata]"),
+    "setup.cfg": ("[metadata]", "[options]"),
+}
+"""The tables that name a distribution, by the file that they are in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,24 +134,34 @@ def is_marked(folder: Path) -> bool:
     return any(os.path.exists(folder / marker) for marker in _ROOT_MARKERS)
 
 
-def territory_of(path: Path) -> tuple[Path, ...]:
-    """Return the folders that a file of a project may lead to: links, and paths in its configuration.
+def bounds_of(path: Path) -> tuple[Path, ...]:
+    """Return the folders that a link of a project may lead to: the repository, or else the project.
 
-    In a repository it is the repository. Elsewhere it is the project, and the working directory if the file is in it;
-    the root of the file system and the home folder are too wide for that.
-    A folder that a link leads to has both territories: that of the link and its own. Only the user can name such a
-    file, since no walk follows a link to a folder.
+    A folder that a link leads to has both bounds: those of the link and its own. Only the user can name such a file,
+    since no walk follows a link to a folder.
     """
+    return tuple(dict.fromkeys(repository_of(folder) or root_for(folder) for folder in _folders_of(path)))
+
+
+def territory_of(path: Path) -> tuple[Path, ...]:
+    """Return the folders that the paths in a configuration may lead to: its bounds, and often the working directory.
+
+    Outside of a repository, the working directory is one of them if the file is in it; the root of the file system and
+    the home folder are too wide for that.
+    """
+    is_here = any(repository_of(folder) is None and in_working_folder(folder) for folder in _folders_of(path))
+    return (*bounds_of(path), Path.cwd()) if is_here else bounds_of(path)
+
+
+def _folders_of(path: Path) -> tuple[Path, Path]:
+    """The folder of a file by its name, and after all links."""
     folder = os.path.dirname(os.path.abspath(path))
-    both = (Path(folder), Path(os.path.realpath(folder)))
-    return tuple(dict.fromkeys(bound for one in both for bound in _territory_of_folder(one)))
+    return Path(folder), Path(os.path.realpath(folder))
 
 
-def _territory_of_folder(folder: Path) -> tuple[Path, ...]:
-    for above in (folder, *folder.parents):
-        if os.path.exists(above / ".git"):
-            return (above,)
-    return (root_for(folder), *([Path.cwd()] if in_working_folder(folder) else []))
+def repository_of(folder: Path) -> Path | None:
+    """Return the nearest folder with `.git`, at or above a folder; None if there is none."""
+    return next((above for above in (folder, *folder.parents) if os.path.exists(above / ".git")), None)
 
 
 def in_working_folder(folder: Path) -> bool:
@@ -212,19 +224,28 @@ class Project:
         return (*now, *sorted(self._gone.difference(now)))
 
     @cached_property
+    def _territory(self) -> tuple[Path, ...]:
+        """The folders in which an import may end, after all links: the source roots, and the repository or project."""
+        return (*self.import_roots, repository_of(self.root) or self.root)
+
+    @cached_property
     def is_distribution(self) -> bool:
         """Whether the project is built and installed, by the files in its folder that say how, or that say it is."""
         try:
             names = os.listdir(self.root)
         except OSError:
             return False
-        if not _BUILDS.isdisjoint(names) or any(name.endswith(_INSTALLED) for name in names):
+        if "setup.py" in names or any(name.endswith(_INSTALLED) for name in names):
             return True
+        return any(self._has_table(name, tables) for name, tables in _METADATA.items() if name in names)
+
+    def _has_table(self, name: str, tables: Collection[str]) -> bool:
+        """Whether a file in the project's folder has one of some tables."""
         try:
-            text = read_file(self.root / "pyproject.toml", LARGEST_SETTINGS).decode("utf-8", "replace")
+            text = read_file(self.root / name, LARGEST_SETTINGS).decode("utf-8", "replace")
         except OSError:
             return False
-        return any(line.strip() in _METADATA for line in text.split("\n"))
+        return any(line.strip() in tables for line in text.split("\n"))
 
     def is_of_library(self, source: Source) -> bool:
         """Return whether a file is part of a package that others install, whose functions they may call."""
@@ -504,13 +525,14 @@ class Project:
     def _locate(self, root: Path, parts: Sequence[str], tried: list[Path]) -> Path | None:
         """Find a module below one root, a package before a file of the same name, as Python does.
 
-        Paths that do not exist are added to `tried`.
+        Paths that do not exist are added to `tried`. One that leads out of the project and its source roots is none.
         """
         if not all(parts):
             return None
         folder = root.joinpath(*parts)
         for path in (folder / _INIT, folder.with_name(folder.name + ".py")):
-            if path in self._sources or (path not in self._absent and os.path.isfile(path)):
+            if not (path in self._sources or (path not in self._absent and os.path.isfile(path))):
+                tried.append(path)
+            elif not leads_out(path, self._territory):
                 return path
-            tried.append(path)
         return None

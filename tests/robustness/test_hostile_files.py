@@ -296,6 +296,13 @@ CHAIN |= {f"{number}.toml": f'[tool.devlint]\nextend = "{number + 1}.toml"\n' fo
         ({"devlint.toml": f"a = {'[' * DEEP}"}, "devlint.toml: is not valid TOML: nested too deeply"),
         ({"devlint.toml": f"a = {'{a=' * DEEP}"}, "devlint.toml: is not valid TOML: "),
         ({"devlint.toml": f"devices = {DIGITS}"}, "devlint.toml: is not valid TOML: a number is too long"),
+        ({"devlint.toml": f"a{'.b' * DEEP} = 1"}, "devlint.toml:1: has keys with too many dots"),
+        ({"devlint.toml": "\n[a" + " . 'b'" * DEEP + "]"}, "devlint.toml:2: has keys with too many dots"),
+        ({"pyproject.toml": f"x = {{a{'.b' * DEEP} = 1}}"}, "pyproject.toml:1: has keys with too many dots"),
+        ({"devlint.toml": f"x{'.y' * 500} = 1\n" * 400}, "devlint.toml:1: has keys with too many dots"),
+        ({"devlint.toml": 'extend = "b"', "b": f"a{'.b' * DEEP} = 1"}, "b:1: has keys with too many dots"),
+        ({"devlint.toml": f"devices = 0x{'f' * DEEP}"}, "devlint.toml:1: devices: a number of devices, 0 or more,"),
+        ({"devlint.toml": f"select = 0x{'f' * DEEP}"}, "devlint.toml:1: select: a list of strings is wanted"),
         ({"devlint.toml": 'baseline = "b"', "b": "[" * DEEP}, "b: is no baseline: nested too deeply"),
         ({"devlint.toml": 'baseline = "b"', "b": f'{{"version": {DIGITS}}}'}, "b: is no baseline"),
         (
