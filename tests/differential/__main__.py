@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from tests.differential.comparison import Comparer, Comparison, Disagreement
 from tests.differential.definitions import generate
 from tests.differential.shrink import shrunken
-from tests.judge import Judge
-from tests.judge.support import pretending_supported
+from tests.judge import Judge, supported
 
 BATCH = 50
 """So many programs go to the judge at once."""
@@ -27,13 +26,13 @@ def main() -> int:
     parser.add_argument("--about", default="", metavar="TEXT", help="show misses only whose cause contains this")
     parser.add_argument("--mutants", action="store_true", help="also mutate the programs with which PyTorch is content")
     options = parser.parse_args()
-    reason = pretending_supported()
+    reason = supported()
     if reason is not None:
         print(reason, file=sys.stderr)
         return 2
     compared: list[Comparison] = []
     shown: Counter[str] = Counter()
-    with Judge(is_pretended=True) as judge:
+    with Judge() as judge:
         comparer = Comparer(judge, quick=True)
         for comparison in comparisons(comparer, options.seed, mutate=options.mutants):
             compared.append(comparison)

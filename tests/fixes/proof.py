@@ -328,9 +328,7 @@ def main() -> int:
     units += [(one.folder, one.folder, (), [one]) for one in programs()]
     found: dict[str, list[Tried]] = {}
     with (
-        Judge(is_pretended=True)
-        if options.state is None
-        else RememberingJudge(options.state, is_pretended=True) as judge,
+        Judge() if options.state is None else RememberingJudge(options.state) as judge,
         tempfile.TemporaryDirectory() as folder,
     ):
         for number, (path, root, files, own) in enumerate(units):

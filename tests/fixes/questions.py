@@ -84,7 +84,7 @@ def main() -> int:
     options = parser.parse_args()
     counts: Counter[str] = Counter()
     alone: Counter[str] = Counter()
-    with Judge(is_pretended=True) as judge, tempfile.TemporaryDirectory() as name:
+    with Judge() as judge, tempfile.TemporaryDirectory() as name:
         for program in programs():
             if options.names and program.name not in options.names:
                 continue

@@ -30,6 +30,7 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         r"Expected '?out'? tensor to have device",
         r"All tensors must be on devices\[0\]",
         r"expected a CUDA device but found",
+        r"get_device\(\) to be true",
         r"must be a CPU tensor",
         r"CPU tensor, but got tensor on",
     ),

@@ -1,4 +1,4 @@
-"""Runs a call with its tensors on pretended devices, one of them elsewhere, and tells what PyTorch said."""
+"""Runs a call in a rehearsal with its tensors on a device, one of them elsewhere, and tells the outcome."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from devlint_guard.rehearsal.unjudged import UNJUDGED
 
 from tests.judge.kinds import kind_of
 
@@ -16,7 +17,7 @@ Place = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What happened: `ok` with a result, `device-error`, or `other-error`."""
+    """What happened: `ok` or `not-judged` with a result, `device-error`, or `other-error`."""
 
     kind: str
     result: object = None
@@ -94,15 +95,16 @@ def rebuild(value: Any, change: Callable[[Place, torch.Tensor], torch.Tensor], p
 
 
 def _copy(tensor: torch.Tensor, device: str) -> torch.Tensor:
-    moved = tensor.detach().to(device)
-    return moved.clone() if moved.data_ptr() == tensor.data_ptr() else moved
+    return tensor.detach().clone().to(device)
 
 
 def attempt(run: Callable[..., object], *arguments: object, **keywords: object) -> Outcome:
     """Calls and tells what came of it."""
     torch.manual_seed(1)
+    UNJUDGED.places.clear()
     try:
-        return Outcome("ok", run(*arguments, **keywords))
+        result = run(*arguments, **keywords)
+        return Outcome("not-judged" if UNJUDGED.places else "ok", result)
     except Exception as error:
         kind = type(error)
         name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"

@@ -18,8 +18,8 @@ import torch
 LEFT_OUT = ("jiterator", "_refs", "ops.")
 """Parts of names of samples that are for kernels compiled at run time, or call an operator by its internal name."""
 
-WITHOUT_STORAGE = "sparse."
-"""Their samples are sparse tensors, which a pretended device cannot hold."""
+SPARSE = "sparse."
+"""Their samples are sparse tensors, for which operators have kernels that the table does not tell apart."""
 
 DTYPES = (torch.float32, torch.int64, torch.bool, torch.complex64, torch.uint8)
 
@@ -109,7 +109,7 @@ def _function(name: str) -> Callable[..., object] | None:
 
 def samples(name: str, limit: int) -> Iterator[Sample]:
     """Samples of an operator, spread over the list that PyTorch has, since shapes vary along it."""
-    for described in operators()[name] if not name.startswith(WITHOUT_STORAGE) else ():
+    for described in operators()[name] if not name.startswith(SPARSE) else ():
         supported = described.supported_dtypes("cpu")
         dtype = next((dtype for dtype in DTYPES if dtype in supported), None)
         if dtype is None:

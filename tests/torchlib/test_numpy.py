@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from devlint.torchlib.catalogue import load
 from devlint.torchlib.signature import ListTerm, Parameter, TensorTerm
 
-from tests.judge import Judge, require_pretended
+from tests.judge import Judge
 from tests.judge.kinds import kind_of
 
 HOST = TensorTerm("host")
@@ -77,7 +77,6 @@ print("raised:" + json.dumps([[*key, numbers] for key, numbers in raised.items()
 
 
 def test_a_cuda_tensor_is_refused_and_a_cpu_tensor_taken_in_each_place(judge: Judge) -> None:
-    require_pretended()
     places = list(_places())
     made = [_tensor(name) for name, _ in places]
     calls = list(zip(made, [_call(name, place) for name, place in places], strict=True))
@@ -95,7 +94,6 @@ def test_a_cuda_tensor_is_refused_and_a_cpu_tensor_taken_in_each_place(judge: Ju
 
 def test_numbers_and_arrays_are_taken_by_all(judge: Judge) -> None:
     """The functions that only look at a tensor, or call its methods, are none of those."""
-    require_pretended()
     looked_at = "numpy.shape(c), numpy.ndim(c), numpy.squeeze(c), numpy.nonzero(c), numpy.array_equal(c, c)"
     verdict = judge.run(f"import numpy, torch\nc = torch.ones(2, 2).cuda()\n{looked_at}")
     assert verdict.outcome == "ok"

@@ -386,6 +386,30 @@ def _nested(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     return first
 
 
+def _searchsorted(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow BucketizationUtils.h, searchsorted_pre_check."""
+    common = _strict(plan, operands)
+    for one in operands:
+        if one.argument == "sorter" and one.device != common:
+            words.refuse(
+                "torch.searchsorted(): sorter and boundary tensors should have same device type, but got sorter tensor "
+                f"device type {one.device} and input value tensor device type {common}"
+            )
+    return common
+
+
+def _segment_reduce(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+    """Follow SegmentReduce.cpp, segment_reduce_kernel."""
+    own = operands[0].device
+    for one in operands:
+        if one.argument != "data" and one.device != own:
+            words.refuse(
+                f"Expected data.get_device() == {one.argument}_value.get_device() to be true, but got false.  (Could "
+                "this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+            )
+    return own
+
+
 _BY_HAND: Final[dict[str, Rule]] = {
     "copy": _self_device,
     "_copy_from": _self_device,
@@ -417,6 +441,8 @@ _BY_HAND: Final[dict[str, Rule]] = {
     "cholesky_solve": _solve,
     "linspace": _self_device,
     "logspace": _self_device,
+    "searchsorted": _searchsorted,
+    "segment_reduce": _segment_reduce,
 }
 """By the name of an overload, or by the base name of an operator."""
 

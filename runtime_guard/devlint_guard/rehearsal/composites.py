@@ -37,6 +37,7 @@ def install(replaced: Replacements) -> None:
     for module in (torch._C._nn, torch.nn.functional):
         replace_function(replaced, module, "scaled_dot_product_attention", attention)
     replace_function(replaced, torch, "ctc_loss", _with_numbers(torch.ctc_loss))
+    replace_function(replaced, torch.linalg, "matrix_rank", _with_own_result(torch.linalg.matrix_rank))
     for name in ("stft", "istft"):
         replaced.add(torch._VF, name, _with_window(name, getattr(torch._VF, name)))
     for name, check in _CHECKS.items():
@@ -230,6 +231,17 @@ def _with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
         own = seen_device(log_probs)
         with helpers_on(own):
             return function(log_probs, to(targets, own), *lengths, *args, **kwargs)
+
+    return called
+
+
+def _with_own_result(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Follow LinearAlgebra.cpp, matrix_rank_impl: the ranks of matrices without elements are made, and not computed."""
+
+    @functools.wraps(function)
+    def called(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        with helpers_on(seen_device(input)):
+            return function(input, *args, **kwargs)
 
     return called
 

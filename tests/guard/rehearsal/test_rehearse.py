@@ -239,6 +239,21 @@ def test_sparse_and_nested_tensors_have_devices() -> None:
     assert UNJUDGED.lines() == []
 
 
+@pytest.mark.parametrize(("own", "other"), [("cuda", "cpu"), ("cpu", "cuda"), ("cuda:0", "cuda:1")])
+def test_kernels_compare_what_the_generated_check_leaves_out(own: str, other: str) -> None:
+    with rehearse(2):
+        data, lengths = torch.arange(4.0, device=own), torch.tensor([2, 2], device=other)
+        with pytest.raises(RuntimeError, match="sorter and boundary tensors should have same device type"):
+            torch.searchsorted(data, data, sorter=torch.arange(4, device=other))
+        with pytest.raises(RuntimeError, match=r"data\.get_device\(\) == lengths_value\.get_device\(\)"):
+            torch.segment_reduce(data, "sum", lengths=lengths)
+
+
+def test_the_rank_of_a_matrix_without_elements_is_on_its_device() -> None:
+    with rehearse():
+        assert torch.linalg.matrix_rank(torch.ones(0, 3, device="cuda")).is_cuda
+
+
 def test_another_release_gets_no_words_that_were_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(words, "_is_known", False)
     with rehearse(), pytest.raises(RuntimeError, match=r"^PyTorch would refuse: Expected all tensors"):
