@@ -83,7 +83,7 @@ class Tools:
 
     rules: Rules
     analysis: Callable[[Project, Configuration], Analysis]
-    check: Callable[[str, str, FileFacts, Rules], list[Diagnostic]]
+    check: Callable[[Source, FileFacts, Rules], list[Diagnostic]]
 
 
 Loader: TypeAlias = Callable[[], Tools]
@@ -114,11 +114,11 @@ def tools(rules: Rules) -> Tools:
 
         return Trees()
 
-    def check(text: str, display: str, facts: FileFacts, busy: Rules) -> list[Diagnostic]:
+    def check(source: Source, facts: FileFacts, busy: Rules) -> list[Diagnostic]:
         from devlint.frontend.concrete import check
         from devlint.registry import rule_of
 
-        return check(text, display, facts, [rule_of(rule) for rule in busy], trees())
+        return check(source.text, source.display, facts, [rule_of(rule) for rule in busy], trees(), source.cells)
 
     return Tools(rules, analysis, check)
 
@@ -488,7 +488,12 @@ class Inspector:
         # A comment also silences an error that is not reported, so that its level may change.
         least = Certainty.POSSIBLE if mentions_suppressions(source.text) else place.least
         busy = tuple(rule for rule in rules if rule.concerns(source.text, facts, least))
-        return self._load().check(source.text, source.display, facts, busy) if busy else []
+        found = self._load().check(source, facts, busy) if busy else []
+        if not any(one.fix for one in found):
+            return found
+        from devlint.fixes.closed import without_closed
+
+        return without_closed(found, source.text)
 
 
 @cache

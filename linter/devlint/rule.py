@@ -19,6 +19,7 @@ from devlint.errors import RuleError
 from devlint.facts import Anchored, Fact, FileFacts
 from devlint.frontend.pieces import Tree
 from devlint.records import dataclass
+from devlint.sources.program import Cell
 from devlint.syntax import Syntax
 
 FactT = TypeVar("FactT", bound=Fact)
@@ -53,11 +54,13 @@ class Shared:
     Attributes:
         tree: the nodes of the file; None before a visit.
         facts: by node, those of its stretch.
+        cells: of a notebook.
         syntax: built when the first of them asks.
     """
 
     tree: Tree | None = None
     facts: Mapping[cst.CSTNode, tuple[Anchored, ...]] = field(default_factory=dict)
+    cells: tuple[Cell, ...] = ()
     syntax: Syntax | None = None
 
 
@@ -107,7 +110,7 @@ class Rule(cst.BatchableCSTVisitor):
         """The file's nodes by place, and the edits that change them: what a fix is made with."""
         if self.shared.syntax is None:
             assert self.shared.tree is not None, "before the visit there is no syntax"
-            self.shared.syntax = Syntax(self.shared.tree, self.place_of)
+            self.shared.syntax = Syntax(self.shared.tree, self.place_of, self.shared.cells)
         return self.shared.syntax
 
     @property
@@ -241,7 +244,7 @@ class Rule(cst.BatchableCSTVisitor):
     ) -> None:
         """Records a diagnostic at a node or place; the arguments are the fields of `Diagnostic`.
 
-        `severity`: another than that of the rule.
+        `severity`: another than that of the rule. `fix`: a report of what is merely possible has none.
         """
         diagnostic = Diagnostic(
             code=self.code,
@@ -254,7 +257,7 @@ class Rule(cst.BatchableCSTVisitor):
             related=tuple(related),
             pytorch=pytorch,
             advice=advice,
-            fix=fix,
+            fix=None if certainty is Certainty.POSSIBLE else fix,
             calls=tuple(calls),
             cause=cause,
         )

@@ -93,7 +93,7 @@ class Suppressions:
 
         A diagnostic is silenced on the lines where its place begins and ends, on the lines of its labels, and where
         its statement ends. It loses its fix if that would change a line on which it is silenced, or on which another
-        diagnostic is.
+        diagnostic is, or a line with a comment for devlint.
         """
         kept: list[Diagnostic] = []
         silenced: list[Silenced] = []
@@ -109,7 +109,9 @@ class Suppressions:
             else:
                 kept.append(replace(diagnostic, fix=None) if forbidding else diagnostic)
         locked = {line for one in silenced for line in _lines(one.diagnostic.place)}
-        return [_without_fix_of(locked, one) for one in kept], silenced, frozenset(used)
+        commented = {one.line for one in self.found if not (one.whole_file or (one.noqa and one.rules is not None))}
+        kept = [_without_fix_of(locked if one.code in ABOUT_SUPPRESSIONS else locked | commented, one) for one in kept]
+        return kept, silenced, frozenset(used)
 
     def _covering(self, diagnostic: Diagnostic, places: Iterable[Place], matches: Matches) -> list[_Covering]:
         """Return by what a diagnostic is silenced at its places, or would be silenced at other places.

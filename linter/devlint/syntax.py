@@ -9,13 +9,11 @@ import libcst as cst
 
 from devlint.diagnostics import Edit, Place
 from devlint.frontend.pieces import Tree
+from devlint.sources.program import Cell
 
 PlaceOf: TypeAlias = Callable[[cst.CSTNode], Place]
 T = TypeVar("T")
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
-
-_CONDITIONAL = (cst.IfExp, cst.BooleanOperation, cst.Lambda, cst.BaseComp, cst.NamedExpr)
-"""Expressions that evaluate a part of themselves later, more than once, or not at all."""
 
 
 class Syntax:
@@ -24,13 +22,15 @@ class Syntax:
     Args:
         tree: the nodes of the file.
         place_of: where a node stands; brackets around an expression are no part of it.
+        cells: of a notebook.
 
     Attributes:
         module: the whole file.
         text: its source text.
     """
 
-    def __init__(self, tree: Tree, place_of: PlaceOf) -> None:
+    def __init__(self, tree: Tree, place_of: PlaceOf, cells: tuple[Cell, ...] = ()) -> None:
+        self.cells = cells
         self.module = tree.module
         self.text = tree.text
         self.place_of = place_of
@@ -151,27 +151,6 @@ class Syntax:
             return None
         return Edit(self.behind(last, "").place, f", {name}={value}")
 
-    def statement_before(self, node: cst.CSTNode, text: str) -> Edit | None:
-        """Puts a statement on a line of its own before the statement that evaluates a node.
-
-        None where the new statement would be executed under other conditions than the node is evaluated, or
-        where the statement does not begin its line.
-        """
-        inner = node
-        for parent in self.parents(node):
-            if isinstance(parent, _CONDITIONAL) or _is_chain(parent):
-                return None
-            if isinstance(parent, cst.SimpleStatementLine) and parent.body[0] is not inner:
-                return None
-            if isinstance(inner, cst.BaseStatement):
-                if not isinstance(parent, (cst.IndentedBlock, cst.Module)) or not _begins(inner, node, self):
-                    return None
-                place = self.place_of(inner)
-                at = Place(place.file, place.line, place.column, place.line, place.column)
-                return Edit(at, f"{text}\n{self.indentation(inner)}")
-            inner = parent
-        return None
-
     def within(self, node: cst.CSTNode, kind: type[NodeT]) -> Iterator[NodeT]:
         """The nodes of exactly that class in a node, itself included, in no particular order."""
         return self._tree.within(node, kind)
@@ -194,81 +173,11 @@ class Syntax:
         """The innermost node of a kind that a node is in."""
         return next((parent for parent in self.parents(node) if isinstance(parent, kind)), None)
 
-    def named(self, module: str) -> tuple[str, tuple[Edit, ...]] | None:
-        """How the file names an importable module, and the edits that first make it known there, if need be.
-
-        None where there is no place for an import.
-        """
-        imports = [
-            (line, statement)
-            for line in self.module.body
-            if isinstance(line, cst.SimpleStatementLine)
-            for statement in line.body
-            if isinstance(statement, (cst.Import, cst.ImportFrom))
-        ]
-        names = [name for _, statement in imports for name in _names_for(module, statement)]
-        if names:
-            return min(names, key=lambda name: name.count(".")), ()
-        first = next((line for line, statement in imports if not _is_future(statement)), None)
-        if first is None:
-            return None
-        parent, dot, last = module.rpartition(".")
-        text = f"from {parent} import {last}" if dot else f"import {module}"
-        return last, (self.before(first, f"{text}\n"),)
-
     def indentation(self, node: cst.CSTNode) -> str:
         """The white space that the statement of a node begins with."""
         blocks = [parent for parent in self.parents(node) if isinstance(parent, cst.IndentedBlock)]
         default = self.module.default_indent
         return "".join(default if block.indent is None else block.indent for block in reversed(blocks))
-
-
-def _is_chain(node: cst.CSTNode) -> bool:
-    """Whether a node is a comparison such as `a < b < c`, which may end early."""
-    return isinstance(node, cst.Comparison) and len(node.comparisons) > 1
-
-
-def _begins(statement: cst.BaseStatement, node: cst.CSTNode, syntax: Syntax) -> bool:
-    """Whether a statement evaluates a node once and first of all."""
-    match statement:
-        case cst.SimpleStatementLine():
-            return True
-        case cst.For(iter=header) | cst.If(test=header):
-            return header is node or header in syntax.parents(node)
-        case _:
-            return False
-
-
-def _names_for(module: str, statement: cst.Import | cst.ImportFrom) -> Iterator[str]:
-    """The names under which an import makes a module known, as text."""
-    if isinstance(statement, cst.ImportFrom):
-        if statement.relative or statement.module is None or isinstance(statement.names, cst.ImportStar):
-            return
-        known = {f"{_dotted(statement.module)}.{_dotted(alias.name)}": _bound(alias) for alias in statement.names}
-    else:
-        known = {}
-        for alias in statement.names:
-            whole = _dotted(alias.name)
-            root = whole.partition(".")[0]
-            known.update({whole: _bound(alias)} if alias.asname is not None else {root: root, whole: whole})
-    for name, local in known.items():
-        if module == name:
-            yield local
-    for name, local in known.items():
-        if module.startswith(f"{name}."):
-            yield local + module.removeprefix(name)
-
-
-def _dotted(node: cst.CSTNode) -> str:
-    return cst.Module([]).code_for_node(node)
-
-
-def _bound(alias: cst.ImportAlias) -> str:
-    return _dotted(alias.name if alias.asname is None else alias.asname.name)
-
-
-def _is_future(statement: cst.Import | cst.ImportFrom) -> bool:
-    return isinstance(statement, cst.ImportFrom) and _dotted(statement.module or cst.Name("_")) == "__future__"
 
 
 def _names(syntax: Syntax) -> dict[str, list[cst.Name]]:

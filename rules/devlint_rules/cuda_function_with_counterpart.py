@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 from devlint.diagnostics import Edit, Fix, Safety, Severity
+from devlint.fixes.placing import named
 
 from devlint_rules.support.messages import quoted
 from devlint_rules.support.qualified_names import WordingRule
@@ -80,7 +81,7 @@ class CudaFunctionWithCounterpart(WordingRule):
         if other is None:
             return
         fix = None
-        torch = self.syntax().named("torch")
+        torch = named("torch", self.place_of(node), self.syntax())
         if isinstance(node, cst.Attribute) and torch is not None:
             text = other.replace("torch", torch[0], 1)
             edits = tuple(sorted((*torch[1], Edit(self.syntax().place(node), text))))

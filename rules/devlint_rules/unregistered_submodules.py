@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 from devlint.diagnostics import Certainty, Edit, Fix, Place, Related, Safety, Severity
 from devlint.facts import UnregisteredMembers
+from devlint.fixes.placing import named
 
 from devlint_rules.support.class_usage import MODULE_ATTRIBUTES, assigned, literal_keys
 from devlint_rules.support.messages import quoted
@@ -109,7 +110,7 @@ class UnregisteredSubmodules(SurroundedRule):
         syntax = self.syntax()
         target = syntax.at(place, cst.Attribute)
         value = None if target is None else assigned(syntax, target)
-        nn = syntax.named("torch.nn")
+        nn = named("torch.nn", place, syntax)
         if target is None or value is None or nn is None:
             return None
         keys = literal_keys(value)

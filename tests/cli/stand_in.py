@@ -72,8 +72,8 @@ def _fact(word: str, place: Place) -> Fact:
     return Conflict(ConflictKind.OPERANDS, "+", first, second, Certainty.CERTAIN, "Expected one device")
 
 
-def check(text: str, display: str, facts: FileFacts, rules: Rules) -> list[Diagnostic]:
-    if "# rules: fail" in text:
+def check(source: Source, facts: FileFacts, rules: Rules) -> list[Diagnostic]:
+    if "# rules: fail" in source.text:
         raise ZeroDivisionError
     by_code = {rule.code: rule for rule in rules}
     found = []

@@ -12,6 +12,7 @@ from devlint.diagnostics import Diagnostic
 from devlint.engine import Run
 from devlint.facts import FileFacts
 from devlint.inspector import Tools, load_tools
+from devlint.project import Source
 from devlint.selection import Rules
 from devlint.settings import Settings
 
@@ -22,8 +23,8 @@ def _loading(saved: Callable[[], None]) -> Tools:
     """The tools of a run in which an editor saves the file as soon as it has been checked."""
     tools = load_tools()
 
-    def check(text: str, display: str, facts: FileFacts, busy: Rules) -> list[Diagnostic]:
-        found = tools.check(text, display, facts, busy)
+    def check(source: Source, facts: FileFacts, busy: Rules) -> list[Diagnostic]:
+        found = tools.check(source, facts, busy)
         saved()
         return found
 

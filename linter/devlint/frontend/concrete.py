@@ -14,10 +14,16 @@ from devlint.facts import Anchored, FileFacts
 from devlint.frontend.flattening import Stretch
 from devlint.frontend.pieces import Tree, Trees, room_for
 from devlint.rule import OPERATIONS, OperationRule, Rule, Shared
+from devlint.sources.program import Cell
 
 
 def check(
-    text: str, display: str, facts: FileFacts, rules: Sequence[type[Rule]], trees: Trees | None = None
+    text: str,
+    display: str,
+    facts: FileFacts,
+    rules: Sequence[type[Rule]],
+    trees: Trees | None = None,
+    cells: tuple[Cell, ...] = (),
 ) -> list[Diagnostic]:
     """Return what the rules report of one file, sorted; the file is parsed only if it concerns a rule.
 
@@ -30,6 +36,7 @@ def check(
         facts: what the analysis found in it.
         rules: the enabled rules.
         trees: keeps what LibCST parses for the next text of the file.
+        cells: of a notebook.
 
     Raises:
         RuleError: LibCST cannot read the text, a rule raised an error, or a wanted fact belongs to no node that
@@ -42,7 +49,7 @@ def check(
     facts = FileFacts(tuple(anchored for anchored in facts.facts if isinstance(anchored.fact, wanted)))
     tree = _tree(text, display, trees or Trees())
     try:
-        _visit(tree, display, facts, busy)
+        _visit(tree, display, facts, busy, cells)
     except Exception as error:
         failure = _failure_of_a_rule(error, display, busy)
         if failure is None:
@@ -71,7 +78,7 @@ def _tree(text: str, display: str, trees: Trees) -> Tree:
         raise RuleError(f"Python cannot parse this file: {error}", path=display) from error
 
 
-def _visit(tree: Tree, display: str, facts: FileFacts, rules: list[Rule]) -> None:
+def _visit(tree: Tree, display: str, facts: FileFacts, rules: list[Rule], cells: tuple[Cell, ...]) -> None:
     """Let the rules visit a file.
 
     Raises:
@@ -80,7 +87,7 @@ def _visit(tree: Tree, display: str, facts: FileFacts, rules: list[Rule]) -> Non
     with room_for(tree.depth):
         try:
             by_node = _by_node(facts, tree)
-            shared = Shared(tree, by_node | _by_stand_in(facts, by_node) if tree.is_cut else by_node)
+            shared = Shared(tree, by_node | _by_stand_in(facts, by_node) if tree.is_cut else by_node, cells)
             for rule in rules:
                 rule.shared = shared
             _hand_over([rule for rule in rules if isinstance(rule, OperationRule)], shared)

@@ -7,10 +7,13 @@ import re
 import libcst as cst
 from devlint.diagnostics import Edit, Fix, Place, Safety
 from devlint.facts import Spelling, UncheckedDevice
+from devlint.fixes.placing import named, variable
 from devlint.syntax import Syntax
 
 from devlint_rules.support.messages import index_of
+from devlint_rules.support.moves.device_text import call_to_cuda
 from devlint_rules.support.program_device import asks_for_device, devices_in_reach, has_option, operands_decide
+from devlint_rules.support.qualified_names import Named
 from devlint_rules.support.scopes import Surroundings
 
 _VARIABLE = "device"
@@ -31,9 +34,8 @@ def checked(use: UncheckedDevice, place: Place, syntax: Syntax, surroundings: Su
         place: where it is written.
         syntax, surroundings: of its file.
     """
-    torch = syntax.named("torch")
     node = syntax.value_at(place)
-    if torch is None or node is None or use.written not in (Spelling.STRING, Spelling.METHOD, Spelling.INDEX):
+    if node is None or use.written not in (Spelling.STRING, Spelling.METHOD, Spelling.INDEX):
         return None
     own = _own_device(use, place, syntax, surroundings)
     if own is None and not index_of(use.device):
@@ -45,9 +47,10 @@ def checked(use: UncheckedDevice, place: Place, syntax: Syntax, surroundings: Su
             if edit is None
             else Fix(Safety.SAFE, f"use `{own}`, which holds the device that the program has chosen", (edit,))
         )
-    name, imports = torch
-    if devices_in_reach(place, syntax, surroundings) or has_option(syntax):
+    torch = named("torch", place, syntax)
+    if torch is None or devices_in_reach(place, syntax, surroundings) or has_option(syntax):
         return None
+    name, imports = torch
     choice = _choice(use, name, syntax)
     if _gives_a_name(node, syntax):
         edit = _in_place_of(use, place, choice, syntax)
@@ -55,7 +58,9 @@ def checked(use: UncheckedDevice, place: Place, syntax: Syntax, surroundings: Su
         return Fix(Safety.SAFE, f"use it only if it exists: `{choice}`", edits) if edits else None
     if operands_decide(node, syntax) or len(syntax.derive(_written_devices)) > 1:
         return None
-    chosen = _chosen_once(choice, name, syntax, surroundings)
+    hides = syntax.derive(_hides_devices)
+    value, first = f"{name}.device({choice})", min([place, *syntax.derive(_uses)])
+    chosen = None if hides else variable(_VARIABLE, value, name, imports, first, syntax)
     edit = _in_place_of(use, place, _VARIABLE, syntax)
     if chosen is None or edit is None or chosen.place >= edit.place:
         return None
@@ -91,24 +96,20 @@ def _gives_a_name(node: cst.BaseExpression, syntax: Syntax) -> bool:
 
 def _written_devices(syntax: Syntax) -> set[str]:
     """The CUDA devices that the texts of a file name; `cuda` is the first one."""
-    texts = [text.evaluated_value for text in syntax.within(syntax.module, cst.SimpleString)]
-    named = {text for text in texts if isinstance(text, str) and re.fullmatch(r"cuda(:\d+)?", text)}
-    return {f"{text}:0" if text == "cuda" else text for text in named}
+    texts = [str(text.evaluated_value) for text in syntax.within(syntax.module, cst.SimpleString) if _names_cuda(text)]
+    return {f"{text}:0" if text == "cuda" else text for text in texts}
 
 
-def _chosen_once(choice: str, torch: str, syntax: Syntax, surroundings: Surroundings) -> Edit | None:
-    """The statement that gives a new variable the device, behind the imports that begin the file."""
-    if surroundings.uses(_VARIABLE) or syntax.derive(_hides_devices):
-        return None
-    last: cst.CSTNode | None = None
-    for line in syntax.module.body:
-        if not isinstance(line, cst.SimpleStatementLine):
-            break
-        if isinstance(line.body[0], (cst.Import, cst.ImportFrom)):
-            last = line.body[-1] if line.trailing_whitespace.comment is None else None
-        elif not isinstance(line.body[0], cst.Expr):
-            break
-    return None if last is None else syntax.behind(last, f"\n\n{_VARIABLE} = {torch}.device({choice})")
+def _names_cuda(text: cst.SimpleString) -> bool:
+    return re.fullmatch(r"cuda(:\d+)?", str(text.evaluated_value)) is not None
+
+
+def _uses(syntax: Syntax) -> list[Place]:
+    """Where a file names CUDA as a device, and could name another: all fixes put the new variable before the first."""
+    texts = [text for text in syntax.within(syntax.module, cst.SimpleString) if _names_cuda(text)]
+    calls = [call for call in syntax.within(syntax.module, cst.Call) if call_to_cuda(call)]
+    places = (syntax.place(node) for node in (*texts, *calls))
+    return [place for place in places if named("torch", place, syntax) is not None]
 
 
 def _hides_devices(syntax: Syntax) -> bool:
@@ -125,11 +126,9 @@ def _choice(use: UncheckedDevice, torch: str, syntax: Syntax) -> str:
 
 
 def _mentions_accelerator(syntax: Syntax) -> bool:
-    torch = syntax.named("torch")
     attributes = syntax.within(syntax.module, cst.Attribute)
-    return torch is not None and any(
-        node.attr.value == "accelerator" and syntax.code(node) == f"{torch[0]}.accelerator" for node in attributes
-    )
+    named = syntax.derive(Named)
+    return any(node.attr.value == "accelerator" and named.meaning(node) == "torch.accelerator" for node in attributes)
 
 
 def _in_place_of(use: UncheckedDevice, place: Place, device: str, syntax: Syntax) -> Edit | None:

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 from devlint.diagnostics import Place
+from devlint.fixes.names import Names
 from devlint.rule import OperationRule
 from devlint.syntax import Syntax
-
-from devlint_rules.support.sure_names import SureNames
 
 Position = tuple[int, int]
 """Line and column."""
@@ -26,7 +25,7 @@ class Surroundings:
     def __init__(self, syntax: Syntax) -> None:
         """Reads a file."""
         self._syntax = syntax
-        self._sure = SureNames(syntax)
+        self._names = syntax.derive(Names)
         self._scope_of: dict[Place, Place | None] = {}
         self._global: dict[str, bool] = {}
         self._binding: defaultdict[str, list[cst.Name]] = defaultdict(list)
@@ -45,9 +44,9 @@ class Surroundings:
 
         So does `self.device`, unless the function around the place stores it behind that place.
         """
-        if expression.startswith("self.") and self._sure.is_stored_late(expression, place):
+        if expression.startswith("self.") and self._names.is_stored_late(expression, place):
             return False
-        return all(self._sure.has_value(name, place) for name in names_in(expression))
+        return all(self._names.has_value(name, place) for name in names_in(expression))
 
     def binds(self, text: str, place: Place) -> bool:
         """Whether `text` is a name that the scope of a place gives a value, so that it may do so once more."""
@@ -69,7 +68,7 @@ class Surroundings:
 
     def uses(self, name: str) -> bool:
         """Whether a name occurs anywhere in the file."""
-        return any(self._names(name))
+        return any(self._occurrences(name))
 
     def binds_once(self, name: str) -> bool:
         """Whether one place in the whole file gives a name a value."""
@@ -83,7 +82,7 @@ class Surroundings:
         """How often a name of the scope of a place is read, in it and in the scopes inside it."""
         scope = self._scope(place)
         bound = set(self._bound(name))
-        return sum(where not in bound and (scope is None or inside(where, scope)) for where in self._names(name))
+        return sum(where not in bound and (scope is None or inside(where, scope)) for where in self._occurrences(name))
 
     def within_scope(self, inner: Place, place: Place) -> bool:
         """Whether a place is in the scope of another, or in a scope inside that."""
@@ -114,7 +113,7 @@ class Surroundings:
         """Where the file gives a name a value."""
         return map(self._syntax.place_of, self._binding.get(name, ()))
 
-    def _names(self, name: str) -> Iterator[Place]:
+    def _occurrences(self, name: str) -> Iterator[Place]:
         """Where a name stands for a value, or gets one."""
         for node in self._syntax.names(name):
             if stands_for_a_value(node, next(self._syntax.parents(node))):

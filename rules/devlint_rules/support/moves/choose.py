@@ -10,6 +10,7 @@ import libcst as cst
 from devlint.diagnostics import Certainty, Edit, Place, Safety
 from devlint.domain.device import CPU, Variable, is_symbolic, variables_of
 from devlint.facts import Conflict, ConflictKind, Meeting, OriginKind, Step
+from devlint.fixes.placing import named
 from devlint.syntax import Syntax
 
 from devlint_rules.support.class_usage import derives_from_module
@@ -251,11 +252,11 @@ def _handed_generator(conflict: Conflict, drawn: Meeting, site: Site) -> Remedy:
     """What feeds a program makes its own generator on the CPU unless it is given one."""
     device = "" if drawn.device == CPU else f'device="{drawn.device}"'
     advice = f"pass a generator on {drawn.device}: `generator=torch.Generator({device})`"
-    torch = site.syntax.named("torch")
     places = [site.place, *(step.place for side in (drawn, conflict.second) for step in side.trace)]
     calls = [call for call in (site.syntax.at(place, cst.Call) for place in places) if call is not None]
     feeding = conflict.operation.rpartition(".")[2]
     call = next((call for call in calls if site.syntax.code(call.func).rpartition(".")[2] == feeding), None)
+    torch = None if call is None else named("torch", site.syntax.place(call), site.syntax)
     if call is None or torch is None or len([given for given in call.args if given.keyword is None]) > _WITHOUT_ONE:
         return Remedy(advice)
     if any(

@@ -7,6 +7,7 @@ import builtins
 import libcst as cst
 from devlint.diagnostics import Edit, Place, Safety
 from devlint.facts import Meeting, OriginKind
+from devlint.fixes.placing import statement_before
 
 from devlint_rules.support.messages import quoted
 from devlint_rules.support.moves.bindings import (
@@ -155,7 +156,7 @@ def statement(
     """
     if node is not None:
         node = _before_loops(node, name, target, birth, site)
-    edit = None if node is None else site.syntax.statement_before(node, text)
+    edit = None if node is None else statement_before(node, text, site.syntax)
     if edit is None or not all(site.surroundings.knows(one, edit.place) for one in (name, target)):
         return ()
     return (edit,)

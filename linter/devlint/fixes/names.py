@@ -1,4 +1,4 @@
-"""Whether a name surely has a value at a place: every path to it has given the name one, or has read it."""
+"""Which names have a value at a place: every path to it has given the name one, or has read it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 import libcst as cst
+
 from devlint.diagnostics import Place
 from devlint.syntax import Syntax
 
 _Block = cst.Module | cst.BaseSuite
 _Position = tuple[int, int]
 
+_CONTEXTS = frozenset({"torch", "open"})
+"""Whose context managers pass every exception on, so that code behind the block has passed all of it."""
 
-class SureNames:
+
+class Names:
     """The names of one file.
 
     Every path passes a statement that stands before a place, in the same block or in one around it. Of a statement with
@@ -34,13 +38,24 @@ class SureNames:
         for block, statement in reversed(around):
             of_class = isinstance(next(self._syntax.parents(block), None), cst.ClassDef)
             if not (of_class and within_function):
-                earlier = block.body[: [*block.body].index(statement)]
-                if any(self._mentions_surely(one, text) for one in earlier):
-                    return True
+                for earlier in reversed(block.body[: [*block.body].index(statement)]):
+                    if self._loses(earlier, text):
+                        return False
+                    if self._mentions_surely(earlier, text):
+                        return True
             if self._is_in_header(text, statement, place):
                 return True
-            within_function = within_function or isinstance(statement, cst.FunctionDef)
+            if isinstance(statement, cst.FunctionDef):
+                if self._is_local(text, statement):
+                    return False
+                within_function = True
+            elif isinstance(statement, (cst.For, cst.While)) and self._loses(statement, text):
+                return False  # the turn before
         return False
+
+    def occurs(self, name: str) -> bool:
+        """Whether a name stands for a value anywhere in the file, or gets one."""
+        return any(True for _ in self._written(name))
 
     def is_stored_late(self, text: str, place: Place) -> bool:
         """Whether the function around a place may store an attribute, such as `self.device`, only behind that place."""
@@ -65,19 +80,69 @@ class SureNames:
                     break
         return found
 
+    def _loses(self, statement: cst.CSTNode, text: str) -> bool:
+        """Whether a statement may take the value of a name away, without those inside of functions."""
+        return any(
+            self._is_lost(node) and self._syntax.around(node, cst.FunctionDef) is self._function(statement)
+            for node in self._within(text, statement)
+        )
+
+    def _function(self, statement: cst.CSTNode) -> cst.CSTNode | None:
+        return self._syntax.around(statement, cst.FunctionDef)
+
+    def _is_lost(self, node: cst.CSTNode) -> bool:
+        """Whether `del` takes the value of a name, or the end of the handler that named an exception so."""
+        inner = node
+        for parent in self._syntax.parents(node):
+            match parent:
+                case cst.Del() | cst.ExceptHandler() | cst.ExceptStarHandler():
+                    return isinstance(parent, cst.Del) or isinstance(inner, cst.AsName)
+                case cst.Tuple() | cst.Element() | cst.AsName() | cst.List():
+                    inner = parent
+                case _:
+                    return False
+        return False
+
+    def _is_local(self, text: str, function: cst.FunctionDef) -> bool:
+        """Whether a function gives a name a value of its own, wherever in it."""
+        return any(
+            binds(node, self._syntax) and self._function(node) is function
+            for node in self._within(text, function.body)
+            if isinstance(node, cst.Name)
+        )
+
     def _is_in_header(self, text: str, statement: cst.CSTNode, place: Place) -> bool:
-        """Whether what a statement evaluates before its blocks mentions a name; its targets count in its blocks."""
+        """Whether what a statement evaluates before a place in it mentions a name; its targets count in its blocks."""
         blocks = [self._stretch(block) for block in _blocks(statement)]
         is_in_block = any(_holds(block, place) for block in blocks)
         for node in self._within(text, statement):
             where = self._syntax.place_of(node)
             if any(_holds(block, where) for block in blocks) or (not is_in_block and self._is_given_a_value(node)):
                 continue
-            if isinstance(statement, cst.FunctionDef) and is_in_block is not _is_parameter(node, self._syntax):
-                continue
+            match statement:
+                case cst.FunctionDef() if is_in_block is not _is_parameter(node, self._syntax):
+                    continue
+                case cst.Try() | cst.TryStar():
+                    continue
+                case cst.Match(subject=subject) if not _holds(self._syntax.place(subject), where):
+                    continue
+                case cst.If() if _start(where) > _start(place) and self._if(node) is not self._if_of(place, statement):
+                    continue
             if self._is_evaluated(node, statement, place):
                 return True
         return False
+
+    def _if(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        return self._syntax.around(node, cst.If)
+
+    def _if_of(self, place: Place, statement: cst.If) -> cst.CSTNode | None:
+        """The part of an `if … elif` whose test a place is in."""
+        part: cst.If | cst.Else | None = statement
+        while isinstance(part, cst.If):
+            if _holds(self._syntax.place(part.test), place):
+                return part
+            part = part.orelse
+        return None
 
     def _is_given_a_value(self, node: cst.CSTNode) -> bool:
         parent = next(self._syntax.parents(node))
@@ -97,7 +162,9 @@ class SureNames:
             case cst.For(iter=header) | cst.While(test=header) | cst.Match(subject=header):
                 return self._evaluates(header, text)
             case cst.With(items=items, body=body):
-                return any(self._evaluates(item, text) for item in items) or self._any(body, text)
+                if any(self._evaluates(item, text) for item in items):
+                    return True
+                return all(_passes_exceptions(item) for item in items) and self._any(body, text)
             case (
                 cst.Try(body=body, handlers=handlers, finalbody=last)
                 | cst.TryStar(body=body, handlers=handlers, finalbody=last)
@@ -132,9 +199,13 @@ class SureNames:
                 case cst.IfExp() | cst.BooleanOperation():
                     if place is None or not _holds(self._syntax.place_of(inner), place):
                         return False
+                case cst.Comparison(comparisons=[_, *later]) if inner in later:
+                    return False
                 case cst.Lambda() | cst.BaseComp() if place is None or not _holds(self._syntax.place_of(parent), place):
                     return False
-                case cst.Del() | cst.Global() | cst.Nonlocal():
+                case cst.Del() | cst.Global() | cst.Nonlocal() | cst.Annotation():
+                    return False
+                case cst.AnnAssign(target=target, value=None) if inner is target:
                     return False
             inner = parent
         return inner is whole
@@ -158,12 +229,56 @@ class SureNames:
                 match next(self._syntax.parents(name)):
                     case cst.Attribute(value=value) | cst.Arg(value=value) if value is not name:
                         pass
+                    case _ if self._is_only_imported_from(name):
+                        pass
                     case _:
                         yield name
         else:
             for attribute in self._syntax.within(self._syntax.module, cst.Attribute):
                 if attribute.attr.value == text.rpartition(".")[2] and self._syntax.code(attribute) == text:
                     yield attribute
+
+    def _is_only_imported_from(self, name: cst.Name) -> bool:
+        parents = self._syntax.parents(name)
+        return any(isinstance(one, (cst.Import, cst.ImportFrom)) for one in parents) and not binds(name, self._syntax)
+
+
+def binds(name: cst.Name, syntax: Syntax) -> bool:
+    """Whether a node gives a name a value in the function or class around it, or in the file."""
+    inner: cst.CSTNode = name
+    is_whole = True
+    for parent in syntax.parents(name):
+        match parent:
+            case (
+                cst.FunctionDef(name=own)
+                | cst.ClassDef(name=own)
+                | cst.NamedExpr(target=own)
+                | cst.MatchAs(name=own)
+                | cst.MatchStar(name=own)
+            ):
+                return own is name
+            case cst.ImportAlias(asname=asname):
+                return asname is None or asname is inner
+            case cst.ExceptHandler() | cst.ExceptStarHandler() | cst.WithItem():
+                return isinstance(inner, cst.AsName)
+            case cst.AssignTarget():
+                return is_whole
+            case cst.AnnAssign(target=target) | cst.AugAssign(target=target) | cst.For(target=target):
+                return is_whole and target is inner
+            case cst.BaseStatement() | cst.BaseSmallStatement() | cst.Call() | cst.CompFor() | cst.Param():
+                return False
+            case cst.Attribute() | cst.Subscript():
+                is_whole = False
+        inner = parent
+    return False
+
+
+def _passes_exceptions(item: cst.WithItem) -> bool:
+    """Whether a context manager is one of torch or a file, which end no exception."""
+    node: cst.CSTNode = item.item
+    while isinstance(node, (cst.Call, cst.Attribute)):
+        node = node.func if isinstance(node, cst.Call) else node.value
+    return isinstance(node, cst.Name) and node.value in _CONTEXTS
 
 
 def _blocks(statement: cst.CSTNode) -> list[_Block]:
