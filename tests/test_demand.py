@@ -303,19 +303,6 @@ def test_a_kept_result_rests_on_the_callers(tmp_path: Path, monkeypatch: pytest.
     assert "DEV103" in check()
 
 
-def test_a_folder_that_nothing_marks_is_no_project_if_it_is_too_wide(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / ".git").rmdir()
-    monkeypatch.setattr("devlint.discovery.MOST_UNMARKED", 5)
-    _write({"pkg/lib.py": ADDS, "pkg/run.py": ON_CPU})
-    assert _reported("pkg/lib.py") == []
-    _write({f"more/{number}.py": "" for number in range(4)})
-    assert _reported("pkg/lib.py") == [("pkg/lib.py", 5, "DEV103")]
-    monkeypatch.chdir("pkg")  # which is the project then
-    assert _reported("lib.py") == []
-
-
 def test_the_report_shows_the_call() -> None:
     _write({"lib.py": ADDS, "run.py": ON_DEVICE})
     (found,) = engine.run(Settings(("lib.py",), select=("DEV1",), jobs=1)).outcome.diagnostics

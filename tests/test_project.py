@@ -10,6 +10,7 @@ from devlint.decoding import decode
 from devlint.discovery import Discovery, discover, is_excluded
 from devlint.errors import SourceError
 from devlint.project import Project, display_path, root_for
+from devlint.settings import Settings
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +27,7 @@ def _write(*names: str, text: str = "") -> None:
 
 
 def _discover(*paths: str, force_exclude: bool = False) -> Discovery:
-    configurations = Configurations(None, isolated=False, display=display_path)
+    configurations = Configurations(Settings(paths))
     return discover(paths, configurations, force_exclude=force_exclude)
 
 
@@ -183,7 +184,7 @@ class TestDiscovery:
         assert _files(*named) == ["build/a.py", "gen/b.py", "ok.py", "tmp_x.py"]
 
     def test_is_excluded_needs_no_file(self, folder: Path) -> None:
-        configurations = Configurations(None, isolated=False, display=display_path)
+        configurations = Configurations(Settings((".",)))
         assert is_excluded(folder / "build" / "new.py", configurations)
         assert not is_excluded(folder / "lib" / "new.py", configurations)
 

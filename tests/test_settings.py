@@ -8,7 +8,6 @@ import pytest
 from devlint.configuration import Configurations, read_configuration
 from devlint.diagnostics import Severity
 from devlint.errors import ConfigError
-from devlint.project import display_path
 from devlint.registry import load_rules
 from devlint.selection import select_rules, specificity
 from devlint.settings import Configuration, Settings, did_you_mean
@@ -96,10 +95,10 @@ def test_nearest_table_wins_and_files_without_it_are_passed_over(tmp_path: Path)
     inner.mkdir(parents=True)
     (tmp_path / "pyproject.toml").write_text("[tool.devlint]\ndevices = 1\n")
     (tmp_path / "a" / "pyproject.toml").write_text("[project]\nname = 'x'\n")
-    configurations = Configurations(None, isolated=False, display=display_path)
+    configurations = Configurations(Settings((".",)))
     assert configurations.of(inner).root == tmp_path
     assert configurations.of(tmp_path).devices == 1
-    assert Configurations(None, isolated=True, display=display_path).of(inner) == Configuration(None, inner)
+    assert Configurations(Settings((".",), isolated=True)).of(inner) == Configuration(None, inner)
 
 
 def test_hints_come_only_for_what_is_close() -> None:

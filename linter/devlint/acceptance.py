@@ -57,7 +57,7 @@ def accept(settings: Settings, *, prune: bool, load: Loader = load_tools) -> Acc
     """
     settings = replace(settings, accepting=True)
     run = engine.run(settings, load=load)
-    configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
+    configurations = Configurations(settings)
     baselines = Baselines(settings, configurations, display_path)
     reported = (one.place.file for one in run.outcome.diagnostics)  # some cells of a notebook may be broken
     held = {file: baselines.of(file) for file in dict.fromkeys((*run.analysed, *reported))}

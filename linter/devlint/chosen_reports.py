@@ -10,7 +10,6 @@ from pathlib import Path
 from devlint.base_revision import BaseRevision
 from devlint.decoding import lines_of
 from devlint.diagnostics import Diagnostic
-from devlint.discovery import project_of
 from devlint.importers import Importers
 from devlint.inspector import Batch, FileResult, Inspector
 from devlint.project import display_path
@@ -49,7 +48,7 @@ def new_since(
         if not told:
             continue
         files = [path for file, path in shown.items() if any(file in _told_by(one) for one in told)]
-        past = base.past(batch.root, [*project_of(batch.root, batch.configuration).members, *files], given)
+        past = base.past(batch.root, [*batch.project().members, *files], given)
         if not past:  # no file differs, so no report does
             known.update(told.values())
             continue
@@ -91,7 +90,7 @@ def about(reports: Iterable[Diagnostic], named: Collection[Path], batches: Itera
     distant = {one.place.file for one in reports if not _touches(one, own)}
     importing: set[str] = set()
     for batch in batches:
-        importers = Importers(project_of(batch.root, batch.configuration))
+        importers = Importers(batch.project())
         files = [path for path in batch.files if distant and display_path(path) in distant]
         importing.update(display_path(path) for path in files if importers.reaches(path, own))
     return tuple(one for one in reports if one.place.file in importing or _touches(one, own))
@@ -123,7 +122,7 @@ def _is_imported_by_others(file: str, results: Iterable[FileResult], batches: It
     path = Path(os.path.abspath(file))
     for batch in batches:
         if path in batch.files:
-            project = project_of(batch.root, batch.configuration)
+            project = batch.project()
             others = [member for member in project.members if display_path(member) not in checked]
             importers = Importers(project)
             return any(importers.reaches(other, {file}) for other in others)

@@ -16,9 +16,9 @@ from devlint.configuration_keys import KEYS, Key, Kind
 from devlint.configuration_keys import NAMES as KEY_NAMES
 from devlint.diagnostics import Certainty, Severity
 from devlint.errors import ConfigError
-from devlint.project import in_working_folder, repository_of, territory_of
+from devlint.project import display_path, folders_of, is_too_wide, repository_of, territory_of
 from devlint.reading import LARGEST_SETTINGS, leads_out, read_file, require_plain
-from devlint.settings import Configuration, did_you_mean
+from devlint.settings import Configuration, Settings, did_you_mean
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -57,22 +57,24 @@ class Configurations:
     """Finds the configuration of a folder: the nearest file of `NAMES`, of a `pyproject.toml` its `[tool.devlint]`.
 
     Args:
-        forced: use this file for every folder.
-        isolated: read no file at all.
-        display: how to show a path to the user.
+        settings: the command line, which may name one file for every folder, or want none to be read.
+
+    Attributes:
+        named: the folders that the command line names.
 
     Raises:
         ConfigError: from `of`, when a file is broken or says something that devlint does not know.
     """
 
-    def __init__(self, forced: Path | None, *, isolated: bool, display: Callable[[Path], str]) -> None:
-        self._isolated = isolated
-        self._display = display
+    def __init__(self, settings: Settings) -> None:
+        self.named = folders_of(*settings.paths, settings.stdin_filename or "-", *settings.within)
+        self._isolated = settings.isolated
         self._found: dict[Path, Configuration | None] = {}
         self._forced: Configuration | None = None
-        if forced is not None and not isolated:
+        forced = settings.config
+        if forced is not None and not settings.isolated:
             file = profile(str(forced))
-            shown = str(forced) if file else display(forced)
+            shown = str(forced) if file else display_path(forced)
             self._forced = read_configuration(file or forced, shown, None if file else _territory_of_named(forced))
             if self._forced is None:
                 raise ConfigError("has no [tool.devlint] table", path=shown)
@@ -102,7 +104,7 @@ class Configurations:
             file = folder / name
             found = None
             if os.path.lexists(file):
-                found = read_configuration(file, self._display(file), territory_of(file))
+                found = read_configuration(file, display_path(file), territory_of(file, self.named))
             if found is not None:
                 return found
         return None
@@ -114,8 +116,9 @@ def _territory_of_named(file: Path) -> Territory:
     The user vouches for a file from elsewhere. One of the repository or folder that is checked may be a stranger's
     all the same: continuous integration names it on each command line.
     """
-    folder = Path(os.path.abspath(file)).parent
-    return territory_of(file) if repository_of(folder) or in_working_folder(folder) else None
+    folder, here = Path(os.path.abspath(file)).parent, Path.cwd()
+    is_here = folder.is_relative_to(here) and not is_too_wide(here)
+    return territory_of(file, (here,)) if repository_of(folder) or is_here else None
 
 
 def profile(name: str) -> Path | None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import errno
-import functools
 import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -14,7 +13,7 @@ from typing import Protocol, TypeAlias
 from devlint.configuration import Configurations
 from devlint.errors import DevlintError, SourceError
 from devlint.patterns import Patterns
-from devlint.project import Project, bounds_of, display_path, in_working_folder, is_marked, root_for
+from devlint.project import bounds_of, display_path, is_marked, is_too_wide, root_for
 from devlint.reading import LARGEST_SETTINGS, leads_out, read_file
 from devlint.records import dataclass
 from devlint.settings import Configuration, did_you_mean, patterns_of
@@ -94,38 +93,46 @@ def discover(
     return _Search(configurations, force_exclude, include_markdown, given).run(paths)
 
 
-def project_of(root: Path, configuration: Configuration) -> Project:
-    """Return the project of a folder under one configuration, whose excludes say what belongs to it."""
-    return Project(root, configuration.src, functools.partial(_members, root, configuration))
+def members_of(root: Path, configuration: Configuration) -> Sequence[Path]:
+    """Find all files of a project under one configuration, whose excludes say what belongs to it."""
+    return _Search(_Same(root, configuration), force_exclude=False).run((str(root),)).files
 
 
-MOST_UNMARKED = 2_000
-"""A folder that nothing marks as a project and that has more files than this is no project, but where projects are."""
+MOST_UNCHECKED = 2_000
+"""A folder that nothing marks as a project is none if it has more files than this which nobody wants to be checked."""
 
 
-def _members(root: Path, configuration: Configuration) -> list[Path]:
-    """Find all files of a project. One that nothing marks is the working directory, if either of them has the other."""
+def why_alone(root: Path, configuration: Configuration, checked: Collection[Path]) -> str:
+    """Return a note for the user if a folder is no project, so that no other file of it counts; else ""."""
     if is_marked(root):
-        return _Search(_Same(configuration), force_exclude=False).run((str(root),)).files
-    here = Path.cwd()
-    top = here if in_working_folder(root) or here.is_relative_to(root) else root
-    if top.parent == top or str(top) == os.path.expanduser("~"):
-        return []
-    found = list(itertools.islice(_Search(_Same(configuration), force_exclude=False).walk(top), MOST_UNMARKED + 1))
-    return sorted(found) if len(found) <= MOST_UNMARKED else []
+        return ""
+    why = "it is your home folder or has all files; check the folder of the program"
+    if not is_too_wide(root):
+        walk = _Search(_Same(root, configuration), force_exclude=False).walk(root)
+        others = (path for path in walk if path not in checked)
+        if next(itertools.islice(others, MOST_UNCHECKED, None), None) is None:
+            return ""
+        why = f"it has over {MOST_UNCHECKED:,} files that are not checked; check all of it, or add a `pyproject.toml`"
+    what = "devlint does not know who calls the functions in it: nothing marks the folder as a project, and"
+    return f"{display_path(root)}: {what} {why}"
 
 
 class _Configured(Protocol):
     """What says which configuration holds in a folder."""
+
+    @property
+    def named(self) -> Sequence[Path]:
+        """The folders that decide where projects begin which nothing marks."""
 
     def of(self, folder: Path) -> Configuration:
         """Return the configuration of the files in a folder."""
 
 
 class _Same:
-    """One configuration for every folder."""
+    """One configuration for every folder below another one."""
 
-    def __init__(self, configuration: Configuration) -> None:
+    def __init__(self, root: Path, configuration: Configuration) -> None:
+        self.named = (root,)
         self._configuration = configuration
 
     def of(self, folder: Path) -> Configuration:
@@ -268,12 +275,13 @@ class _Search:
 
     def _leads_out(self, link: str, top: Path) -> bool:
         """Whether a link leads to a file of somebody else, which no report should quote."""
-        return leads_out(Path(link), (top, *bounds_of(Path(link))))
+        return leads_out(Path(link), (top, *bounds_of(Path(link), self._configurations.named)))
 
     def is_excluded(self, path: Path) -> bool:
         """See the function of this name."""
         configuration = self._configurations.of(path if os.path.isdir(path) else path.parent)
-        tops = [configuration.root] if configuration.file is not None else [Path.cwd(), root_for(path)]
+        named = self._configurations.named
+        tops = [configuration.root] if configuration.file is not None else [Path.cwd(), root_for(path, named)]
         top = next((top for top in tops if path.is_relative_to(top)), path.parent)
         parts, step = path.relative_to(top).parts, top
         layers = self._outer_layers(step)

@@ -19,7 +19,7 @@ from devlint.chosen_reports import about, new_since, without_doubtful
 from devlint.configuration import Configurations
 from devlint.decoding import decode, lines_of, read_program
 from devlint.diagnostics import Diagnostic, Severity
-from devlint.discovery import Discovery, Given, discover, is_excluded, project_of
+from devlint.discovery import Discovery, Given, discover, is_excluded, why_alone
 from devlint.errors import ConfigError, DevlintError, SourceError
 from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_tools, seldom_collecting, texts_of
 from devlint.project import display_path, root_for
@@ -123,13 +123,14 @@ def run(
     """
     start = time.perf_counter()
     base = None if settings.diff_base is None else BaseRevision(settings.diff_base)
-    configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
+    configurations = Configurations(settings)
     found, contents = _discover(settings, configurations, stdin)
     batches = _batches(found.files, configurations, settings)
     found.notes.extend(dict.fromkeys(note for batch in batches for note in batch.configuration.notes))
     named = frozenset(found.files) if settings.whole_project else None
     if named is not None:
         batches = _with_members(batches, configurations, settings)
+    found.notes.extend(_notes(batches))
     cache = NoCache() if cache is None or contents else cache
     known = [_usable(cache.recall(batch), settings) for batch in batches]
     rest = [batch.without(results) for batch, results in zip(batches, known, strict=True)]
@@ -237,7 +238,7 @@ def found_by(settings: Settings) -> Discovery:
     Raises:
         DevlintError: a configuration file is wrong.
     """
-    configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
+    configurations = Configurations(settings)
     return _discover(settings, configurations, None)[0]
 
 
@@ -247,7 +248,7 @@ def effective(settings: Settings) -> list[tuple[Batch, Rules]]:
     Raises:
         DevlintError: a configuration file is wrong, or a selector names no rule.
     """
-    configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
+    configurations = Configurations(settings)
     found = _discover(settings, configurations, None)[0]
     here = Path.cwd()
     batches = _batches(found.files, configurations, settings) or [Batch(here, configurations.of(here), ())]
@@ -287,24 +288,29 @@ def _batches(files: Iterable[Path], configurations: Configurations, settings: Se
     """Group files by project and configuration, so that each group shares one analysis."""
     groups: dict[tuple[Path, Configuration], list[Path]] = {}
     by_folder: dict[str, list[Path]] = {}
+    files = dict.fromkeys(files)
     for path in files:
         folder = os.path.dirname(path)
         if folder not in by_folder:
-            root = root_for(path)
+            root = root_for(path, configurations.named)
             configuration = configurations.of(path.parent)
             if configuration.file is None:
                 configuration = Configuration(None, root)
             by_folder[folder] = groups.setdefault((root, configuration), [])
         by_folder[folder].append(path)
-    return [Batch(root, configuration, tuple(members)) for (root, configuration), members in groups.items()]
+    return [Batch(*key, tuple(members), why_alone(*key, files.keys())) for key, members in groups.items()]
 
 
 def _with_members(batches: Sequence[Batch], configurations: Configurations, settings: Settings) -> list[Batch]:
     """Return the batches with all files of their projects."""
     files = {path: None for batch in batches for path in batch.files}
     for batch in batches:
-        files.update(dict.fromkeys(project_of(batch.root, batch.configuration).members))
+        files.update(dict.fromkeys(batch.project().members))
     return _batches(files, configurations, settings)
+
+
+def _notes(batches: Iterable[Batch]) -> Iterable[str]:
+    return dict.fromkeys(batch.alone for batch in batches if batch.alone)
 
 
 def facts_of(path: Path, settings: Settings, *, load: Loader = load_tools) -> tuple[Source, FileFacts]:
@@ -339,15 +345,16 @@ def look(settings: Settings) -> Looks:
     Raises:
         DevlintError: as for `run`.
     """
-    configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
+    configurations = Configurations(settings)
     found = _named(settings, configurations)
     worker = Inspector(settings, load_tools)
     seen: list[Look] = []
-    for batch in _batches(found.files, configurations, settings):
+    batches = _batches(found.files, configurations, settings)
+    for batch in batches:
         seen.extend(worker.look(batch, path) for path in batch.files)
     seen.sort(key=lambda look: look.result.display)
     problems = [*found.problems, *(look.result.problem for look in seen if look.result.problem is not None)]
-    return Looks(tuple(seen), tuple(problems), tuple(found.notes))
+    return Looks(tuple(seen), tuple(problems), (*found.notes, *_notes(batches)))
 
 
 def batch_of(path: Path, settings: Settings) -> Batch:
@@ -356,7 +363,7 @@ def batch_of(path: Path, settings: Settings) -> Batch:
     Raises:
         ConfigError: a configuration file is wrong.
     """
-    configurations = Configurations(settings.config, isolated=settings.isolated, display=display_path)
+    configurations = Configurations(settings)
     (batch,) = _batches([path], configurations, settings)
     return batch
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from devlint import __version__, engine
 from devlint.cache import load_tools, user_cache
@@ -35,7 +36,7 @@ class Plugin:
         """Yield line, column from 0, text that begins with the code, and the plugin."""
         stdin = "".join(self._lines).encode() if self._filename in _STDIN else None
         paths = (self._filename,) if stdin is None else ("-",)
-        settings = Settings(paths, jobs=1)
+        settings = Settings(paths, jobs=1, within=(Path.cwd(),))
         found = engine.run(settings, stdin=stdin, load=load_tools, cache=user_cache(settings))
         for one in found.outcome.diagnostics:
             if one.calls and one.calls[0].file != one.place.file:

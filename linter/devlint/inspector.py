@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import groupby
 from pathlib import Path
 from textwrap import shorten
@@ -23,7 +23,7 @@ from devlint import one_cause
 from devlint.audit import mentions_suppressions, silence, silence_only
 from devlint.decoding import lines_of
 from devlint.diagnostics import Certainty, Diagnostic, Place, RuleText, Severity, Silenced
-from devlint.discovery import project_of
+from devlint.discovery import members_of
 from devlint.errors import DevlintError, LimitError, SourceError
 from devlint.project import Project, Source, display_path
 from devlint.records import dataclass
@@ -132,11 +132,17 @@ def texts_of(rules: Rules, codes: Collection[str]) -> dict[str, RuleText]:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Files of one project under one configuration."""
+    """Files of one project under one configuration; `alone` tells users why callers stay unknown, or ""."""
 
     root: Path
     configuration: Configuration
     files: tuple[Path, ...]
+    alone: str = ""
+
+    def project(self) -> Project:
+        """Return the project, before it reads a file."""
+        walk = partial(members_of, self.root, self.configuration)
+        return Project(self.root, self.configuration.src, tuple if self.alone else walk)
 
     def of(self, files: Sequence[Path]) -> Batch:
         """Return the batch with other files."""
@@ -216,7 +222,7 @@ class _Workplace:
         self._settings = settings
         self._load = load
         self.configuration = batch.configuration
-        self.project = project_of(batch.root, batch.configuration)
+        self.project = batch.project()
         self.observing = False
         self.latest: FileFacts | None = None
 
@@ -300,7 +306,7 @@ class Inspector:
     def __init__(self, settings: Settings, load: Loader) -> None:
         self._settings = settings
         self._load = cache(load)
-        self._workplaces: dict[tuple[Path, Configuration], _Workplace] = {}
+        self._workplaces: dict[Batch, _Workplace] = {}
 
     def prepare(self, batch: Batch) -> None:
         """Find out whether the batch's configuration can be obeyed.
@@ -397,7 +403,7 @@ class Inspector:
         return Look(result, source, place.latest or FileFacts())
 
     def _workplace(self, batch: Batch) -> _Workplace:
-        key = (batch.root, batch.configuration)
+        key = batch.of(())
         if key not in self._workplaces:
             self._workplaces[key] = _Workplace(self._settings, batch, self._load)
         return self._workplaces[key]

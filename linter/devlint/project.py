@@ -117,16 +117,32 @@ def display_path(path: Path) -> str:
         return path.as_posix()
 
 
-def root_for(path: Path) -> Path:
+def root_for(path: Path, named: Iterable[Path] = ()) -> Path:
     """Return the project of a file: the nearest folder with a `pyproject.toml`, `.git` or `setup.py`.
 
-    Without any, it is the folder that the file's outermost package stands in.
+    Without any, it is the outermost folder that is named and has the file, or else the file's own folder.
+
+    Args:
+        path: a file or a folder; absolute.
+        named: as `folders_of` returns them.
     """
     start = path if os.path.isdir(path) else path.parent
     for folder in (start, *start.parents):
         if is_marked(folder):
             return folder
-    return import_root(path)
+    around = (folder for folder in named if start.is_relative_to(folder))
+    return min(around, key=lambda one: len(one.parts), default=_whole_package(start))
+
+
+def folders_of(*paths: str | Path) -> tuple[Path, ...]:
+    """Return the folders that some paths name: of a file its own, of a part of a package the whole package; not `-`."""
+    absolute = (Path(os.path.abspath(path)) for path in paths if str(path) != "-")
+    return tuple(dict.fromkeys(_whole_package(path if os.path.isdir(path) else path.parent) for path in absolute))
+
+
+def _whole_package(folder: Path) -> Path:
+    parts = folder.relative_to(_outermost(folder)).parts
+    return folder if not parts else _outermost(folder) / parts[0]
 
 
 def is_marked(folder: Path) -> bool:
@@ -134,26 +150,27 @@ def is_marked(folder: Path) -> bool:
     return any(os.path.exists(folder / marker) for marker in _ROOT_MARKERS)
 
 
-def bounds_of(path: Path) -> tuple[Path, ...]:
+def bounds_of(path: Path, named: Iterable[Path] = ()) -> tuple[Path, ...]:
     """Return the folders that a link of a project may lead to: the repository, or else the project.
 
     A folder that a link leads to has both bounds: those of the link and its own. Only the user can name such a file,
-    since no walk follows a link to a folder.
+    since no walk follows a link to a folder. No named folder counts that is too wide.
     """
-    return tuple(dict.fromkeys(repository_of(folder) or root_for(folder) for folder in _folders_of(path)))
+    narrow = [one for one in named if not is_too_wide(one)]
+    return tuple(dict.fromkeys(repository_of(one) or root_for(one, narrow) for one in _both_folders_of(path)))
 
 
-def territory_of(path: Path) -> tuple[Path, ...]:
-    """Return the folders that the paths in a configuration may lead to: its bounds, and often the working directory.
+def territory_of(path: Path, named: Iterable[Path] = ()) -> tuple[Path, ...]:
+    """Return the folders that the paths in a configuration may lead to: its bounds, and often a named folder.
 
-    Outside of a repository, the working directory is one of them if the file is in it; the root of the file system and
-    the home folder are too wide for that.
+    Outside of a repository, the named folders that the file is in are some of them, unless they are too wide.
     """
-    is_here = any(repository_of(folder) is None and in_working_folder(folder) for folder in _folders_of(path))
-    return (*bounds_of(path), Path.cwd()) if is_here else bounds_of(path)
+    alone = [folder for folder in _both_folders_of(path) if repository_of(folder) is None]
+    around = (one for one in named if not is_too_wide(one) and any(folder.is_relative_to(one) for folder in alone))
+    return (*bounds_of(path, named), *around)
 
 
-def _folders_of(path: Path) -> tuple[Path, Path]:
+def _both_folders_of(path: Path) -> tuple[Path, Path]:
     """The folder of a file by its name, and after all links."""
     folder = os.path.dirname(os.path.abspath(path))
     return Path(folder), Path(os.path.realpath(folder))
@@ -164,16 +181,9 @@ def repository_of(folder: Path) -> Path | None:
     return next((above for above in (folder, *folder.parents) if os.path.exists(above / ".git")), None)
 
 
-def in_working_folder(folder: Path) -> bool:
-    """Whether a folder is in the working directory, and that is neither the user's home nor all there is."""
-    here = Path.cwd()
-    too_wide = here.parent == here or str(here) == os.path.expanduser("~")
-    return folder.is_relative_to(here) and not too_wide
-
-
-def import_root(path: Path) -> Path:
-    """Return the folder that `sys.path` must have to import the file: where its outermost package stands."""
-    return _outermost(path if os.path.isdir(path) else path.parent)
+def is_too_wide(folder: Path) -> bool:
+    """Whether a folder is the user's home, or all there is: no project, whoever names it."""
+    return folder.parent == folder or str(folder) == os.path.expanduser("~")
 
 
 def _outermost(folder: Path) -> Path:

@@ -37,6 +37,7 @@ class Settings:
         whole_project: look at all files of the projects that the paths belong to; report also on the files that import
             the paths, and with notes in the paths.
         add_ignore: the reason of comments that silence each report, in memory; None: add none.
+        within: folders that are opened and not checked, as of an editor; they decide as named ones about projects.
         in_editor: an editor has set the selectors, so errors call them as an editor does.
     """
 
@@ -61,6 +62,7 @@ class Settings:
     diff_base: str | None = None
     whole_project: bool = False
     add_ignore: str | None = None
+    within: tuple[Path, ...] = ()
     in_editor: bool = False
 
 

@@ -80,7 +80,7 @@ def reports(folder: Path, dice: random.Random | None) -> Reports:
         dice.shuffle(files)
     settings = Settings((str(folder),), select=("ALL",), isolated=True)
     inspector = Inspector(settings, load_tools)
-    batch = Batch(folder, Configurations(None, isolated=True, display=display_path).of(folder), tuple(files))
+    batch = Batch(folder, Configurations(Settings((".",), isolated=True)).of(folder), tuple(files))
     results = [result for part in batch.split(1) for result in inspector.inspect(part, {})]
     found = [one for result in results for one in (*result.diagnostics, *result.elsewhere)]
     texts = {display_path(path): path.read_text(encoding="utf-8").split("\n") for path in files}

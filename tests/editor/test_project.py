@@ -19,6 +19,8 @@ WHOLE = {"diagnosticMode": "workspace"}
 PULLING = types.ClientCapabilities(
     text_document=types.TextDocumentClientCapabilities(diagnostic=types.DiagnosticClientCapabilities())
 )
+ADDS = "import torch\n\n\ndef add(x: torch.Tensor):\n    return x + torch.zeros(3)\n"
+ON_CPU = "\n\ndef main(batch):\n    add(batch.cpu())\n\n\nif __name__ == '__main__':\n    main(0)\n"
 WATCHING = types.ClientCapabilities(
     workspace=types.WorkspaceClientCapabilities(
         did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True)
@@ -209,3 +211,32 @@ def test_a_wrong_configuration_is_shown_and_the_run_goes_on_once_it_is_mended(pr
         ]
 
     converse(project, talk, options=WHOLE)
+
+
+def test_the_folder_that_is_opened_is_the_project_of_a_document(tmp_path: Path) -> None:
+    files = {"models/net.py": ADDS, "tools/run.py": f"from models.net import add\n{ON_CPU}"}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+
+    async def talk(client: Client) -> None:
+        client.open("models/net.py", ADDS)
+        assert await client.diagnostics() == []
+        assert client.messages == []
+
+    converse(tmp_path, talk)
+
+
+def test_a_limit_on_the_project_of_documents_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+
+    async def talk(client: Client) -> None:
+        client.open("net.py", ADDS)
+        assert [found.code for found in await client.diagnostics()] == ["DEV103"]
+        client.change("net.py", f"{ADDS}\n")
+        assert len(await client.report("net.py", 2)) == 1
+        assert [text for text in client.messages if "nothing marks the folder" in text] == client.messages
+        assert len(client.messages) == 1
+
+    converse(tmp_path, talk)

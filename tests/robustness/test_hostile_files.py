@@ -224,7 +224,7 @@ def test_a_folder_that_a_link_leads_to_keeps_its_own_configuration(project: Path
     assert "DEV101" not in result.stdout
 
 
-def test_without_a_repository_a_project_or_the_working_directory_bounds_it(
+def test_without_a_repository_a_project_or_a_named_folder_bounds_it(
     tmp_path: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inner = tmp_path / "inner"
@@ -232,15 +232,14 @@ def test_without_a_repository_a_project_or_the_working_directory_bounds_it(
     (inner / "a.py").write_text(MIXED)
     (tmp_path / "base.toml").write_text('[tool.devlint]\nselect = ["DEV3"]\n')
     (inner / "devlint.toml").write_text('extend = "../base.toml"\n')
-    monkeypatch.chdir(tmp_path)
-    assert run("check", "inner").exit_code == 1
-    monkeypatch.chdir(inner)
-    assert "leads out of the project" in run("check", ".").stderr
-    monkeypatch.chdir(tmp_path)
+    for where in (tmp_path, inner):
+        monkeypatch.chdir(where)
+        assert "leads out of the project" in run("check", str(inner)).stderr
+        assert run("check", str(tmp_path)).exit_code == 1
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert "leads out of the project" in run("check", "inner").stderr
+    assert "leads out of the project" in run("check", str(tmp_path)).stderr
     (tmp_path / "pyproject.toml").touch()
-    assert run("check", "inner").exit_code == 1
+    assert run("check", str(inner)).exit_code == 1
 
 
 def test_a_file_from_elsewhere_that_the_user_names_may_name_any_other(project: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import devlint
 from devlint.inspector import Batch
-from devlint.project import Project, digest
+from devlint.project import digest
 from devlint.settings import Settings
 
 VARIABLE = "DEVLINT_CACHE_DIR"
@@ -42,7 +42,7 @@ def key_of(settings: Settings, packages: Iterable[str], batch: Batch) -> str:
         settings, paths=(), jobs=None, stdin_filename=None, force_exclude=False, config=None, in_editor=False
     )
     options = replace(options, exclude=None, extend_exclude=(), diff_base=None, whole_project=False, add_ignore=None)
-    options = replace(options, fix=False, diff=False, unsafe_fixes=False, baseline=None, accepting=False)
+    options = replace(options, within=(), fix=False, diff=False, unsafe_fixes=False, baseline=None, accepting=False)
     named = [digest(path.read_bytes()) for path in batch.configuration.signatures]
     code = [state_of(package) for package in packages]
     everything = (devlint.__version__, sys.version, options, named, code, _identity(batch))
@@ -56,7 +56,7 @@ def _identity(batch: Batch) -> object:
     counts as well.
     """
     configuration = batch.configuration
-    project = Project(batch.root, configuration.src)
+    project = batch.project()
     folders = {**dict(configuration.inherited), "root": configuration.root}
     named = sorted((key, project.name_of(folder)) for key, folder in folders.items())
     starts = tuple(map(project.name_of, project.import_roots))
@@ -69,6 +69,7 @@ def _identity(batch: Batch) -> object:
         starts,
         replace(plain, inherited=()),
         project.is_distribution,
+        bool(batch.alone),
     )
 
 

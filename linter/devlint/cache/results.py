@@ -17,7 +17,6 @@ from devlint.cache import storage
 from devlint.cache.changes import Change, Changes, Graph, contradict, joined
 from devlint.cache.codec import CodecError, decode, encode
 from devlint.diagnostics import Diagnostic, Place, Silenced
-from devlint.discovery import project_of
 from devlint.inspector import Batch, FileResult
 from devlint.project import Project, display_path
 from devlint.reads import Part
@@ -111,7 +110,7 @@ class Cache(NoCache):
 
     def recall(self, batch: Batch) -> dict[Path, FileResult]:
         """Return the results that still hold, by file."""
-        key, project = self._key(batch), _project(batch)
+        key, project = self._key(batch), batch.project()
         memory = self._memories[key] = self._read(key)
         wanted = {project.name_of(path): path for path in batch.files}
         graph = self._graphs[key] = Graph(memory.traces)
@@ -153,7 +152,7 @@ class Cache(NoCache):
         for batch in batches:
             own = [by_file[str(path)] for path in batch.files if str(path) in by_file]
             if own:
-                self._keep(self._key(batch), _project(batch), own)
+                self._keep(self._key(batch), batch.project(), own)
 
     def _keep(self, key: str, project: Project, results: Iterable[FileResult]) -> None:
         memory = self._memories.get(key) or _Memory()
@@ -213,10 +212,6 @@ class Cache(NoCache):
 
     def _file(self, key: str) -> Path:
         return self._folder / f"{key}.json"
-
-
-def _project(batch: Batch) -> Project:
-    return project_of(batch.root, batch.configuration)
 
 
 def _merged(traces: Iterable[Trace]) -> dict[str, Trace]:

@@ -15,10 +15,10 @@ from typing import Protocol
 
 from devlint.editor.documents import Document
 from devlint.editor.jobs import Findings, Job
-from devlint.editor.options import Options
 from devlint.editor.worker import Stopped, Worker, bug
 from devlint.errors import DevlintError
 from devlint.records import dataclass
+from devlint.settings import Settings
 
 PAUSE = 0.3
 """Seconds without a change after which a document is analysed."""
@@ -69,13 +69,15 @@ class Analyses:
 
     Args:
         documents: the open documents, as they are at any time.
-        options: returns the client's settings as they are now.
+        settings: returns the command line for a document, by the client's settings as they are now.
         listener: hears of each analysis that ends.
     """
 
-    def __init__(self, documents: Mapping[Path, Document], options: Callable[[], Options], listener: Listener) -> None:
+    def __init__(
+        self, documents: Mapping[Path, Document], settings: Callable[[Path], Settings], listener: Listener
+    ) -> None:
         self._documents = documents
-        self._options = options
+        self._settings = settings
         self._listener = listener
         self._worker = Worker()
         self._last: dict[Path, Analysis] = {}
@@ -232,7 +234,7 @@ class Analyses:
         del self._due[path]
         documents, last = dict(self._documents), self._last.get(path)
         contents = {each: document.data for each, document in documents.items()}
-        job = Job(path, self._options().settings(path), contents, None if last is None else last.findings.basis)
+        job = Job(path, self._settings(path), contents, None if last is None else last.findings.basis)
         self._running = run = _Run(path, documents, asyncio.get_running_loop().time())
         try:
             found = await self._run(job)

@@ -19,7 +19,6 @@ from typing import TypeAlias
 
 from devlint import cache, engine
 from devlint.diagnostics import Diagnostic, RuleText
-from devlint.discovery import project_of
 from devlint.editor.jobs import Basis, Findings, Job
 from devlint.errors import SourceError
 from devlint.importers import Importers
@@ -174,7 +173,7 @@ class Kept:
 
     def _stamps(self) -> dict[Path, _Stamp]:
         """The stamp of each file of the project."""
-        return {path: _stamp(path) for path in project_of(self._batch.root, self._batch.configuration).members}
+        return {path: _stamp(path) for path in self._batch.project().members}
 
 
 def holds(known: Basis, job: Job, batch: Batch) -> bool:
@@ -189,7 +188,7 @@ def holds(known: Basis, job: Job, batch: Batch) -> bool:
 
 def _is_answered_alike(known: Basis, job: Job, batch: Batch) -> bool:
     """Whether the members of the project would answer each question as they did."""
-    project = project_of(batch.root, batch.configuration)
+    project = batch.project()
     try:
         for path, data in job.contents.items():
             project.put(path, data)

@@ -33,14 +33,15 @@ class Options:
     config: Path | None = None
     problems: tuple[str, ...] = ()
 
-    def settings(self, path: Path) -> Settings:
-        """Return the command line that these settings stand for, for a file or a folder."""
+    def settings(self, path: Path, workspace: Path | None) -> Settings:
+        """Return the command line that these settings stand for, for a file or a folder in a workspace."""
         return Settings(
             (str(path),),
             select=self.select,
             ignore=self.ignore,
             extend_select=self.extend_select,
             config=self.config,
+            within=() if workspace is None else (workspace,),
             in_editor=True,
         )
 

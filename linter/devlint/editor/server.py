@@ -51,11 +51,12 @@ class Server(LanguageServer):
         super().__init__("devlint", __version__, protocol_cls=_Protocol)
         self.options = Options()
         self.documents = Documents()
-        self.analyses = Analyses(self.documents, lambda: self.options, self)
+        self.analyses = Analyses(self.documents, lambda path: self.options.settings(path, self.root), self)
         self.root: Path | None = None
         self.project = ProjectCheck(self._run_of_project, self)
         self._published: Mapping[str, list[types.Diagnostic]] = {}
         self._complaint = ""
+        self._notes = {""}
 
     # --- what the client can do -----------------------------------------------------------------------------
 
@@ -87,6 +88,12 @@ class Server(LanguageServer):
         """Send the diagnostics of a document, or have the client ask for the new ones."""
         self._complaint = ""
         workspace, failure = self.client_capabilities.workspace, analysis.findings.result.traceback
+        batch = analysis.findings.basis.batch
+        if batch is not None and batch.alone not in self._notes:
+            self._notes.add(batch.alone)
+            self.window_show_message(
+                types.ShowMessageParams(types.MessageType.Info, printable(f"devlint: {batch.alone}"))
+            )
         if is_news and failure:
             self.window_log_message(types.LogMessageParams(types.MessageType.Error, printable_lines(failure)))
         if not self.pulls:
@@ -142,7 +149,7 @@ class Server(LanguageServer):
             self.project.check()
 
     def _run_of_project(self) -> Settings:
-        return replace(self.options.settings(self.root or Path.cwd()), jobs=1)
+        return replace(self.options.settings(self.root or Path.cwd(), self.root), jobs=1)
 
     def checked(self) -> None:
         """Send the diagnostics of files, unless the client asks for them; of open ones, those that callers show."""
