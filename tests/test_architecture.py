@@ -68,6 +68,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.settings",
         "devlint.diagnostics",
         "devlint.errors",
+        "devlint.writing",
     ),
     "devlint.explain": (
         "devlint.configuration_keys",

@@ -29,6 +29,7 @@ from devlint.errors import RehearsalError
 from devlint.project import display_path, root_for
 from devlint.records import dataclass
 from devlint.settings import Settings
+from devlint.writing import create_file
 
 if TYPE_CHECKING:
     from devlint.diagnostics import Place
@@ -275,7 +276,7 @@ def attempt(program: Rehearsed, texts: Mapping[str, bytes]) -> Attempt:
             "steps": program.steps,
             "texts": {path: data.decode("latin-1") for path, data in texts.items()},
         }
-        request.write_text(json.dumps(content), encoding="utf-8")
+        create_file(request, json.dumps(content).encode())
         with errors.open("wb") as stream:
             code = subprocess.run(
                 [sys.executable, "-c", _CHILD, str(request), str(answer)],

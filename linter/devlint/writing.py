@@ -32,7 +32,8 @@ def replace_file(path: Path, data: bytes) -> None:
         except FileNotFoundError:
             old = None
         if old is not None and not stat.S_ISREG(old.st_mode):
-            path.write_bytes(data)
+            with open(path, "wb") as file:
+                file.write(data)
             return
         target = Path(os.path.realpath(path))
         with _beside(target, old, data) as new:
