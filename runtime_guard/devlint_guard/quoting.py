@@ -10,14 +10,16 @@ from collections.abc import Callable, Mapping
 
 _ACTS = (
     "\x00-\x1f\x7f-\x9f\u2028\u2029"  # controls and line ends
-    "\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"  # order, invisible
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f"
+    "\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"  # order, invisible
+    "\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U00016fe4\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff"
     "\ud800-\udfff\ufdd0-\ufdef"  # no characters: halves of them, bytes of names that are not UTF-8
 ) + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000))
 """Characters that do something other than stand in their place.
 
-They move the cursor, end a line, turn the order of reading, cannot be seen, or cannot be encoded. The two joiners of
-scripts and emoji (U+200C, U+200D) are none of them.
+They move the cursor, end a line, turn the order of reading, cannot be encoded, or cannot be seen: the format characters
+of Unicode (Cf), those that a font may ignore (Default_Ignorable_Code_Point), and fillers without a shape.
 """
 
 _COMMAND_ANYWHERE = r"(?<=#)#(?=\[)"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from devlint.quoting import printable
+
 _ESCAPES = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
 """The bytes that have a letter of their own in C."""
 
@@ -16,13 +18,17 @@ def quoted(name: str) -> bytes:
     Args:
         name: as Python decodes it from the file system: bytes that are not UTF-8 are surrogates.
     """
-    if name.isprintable() and not name.startswith(" ") and '"' not in name and "\\" not in name:
+    if all(map(_is_seen, name)) and not name.startswith(" ") and '"' not in name and "\\" not in name:
         return name.encode()
     return f'"{"".join(map(_escaped, name))}"'.encode()
 
 
+def _is_seen(character: str) -> bool:
+    return character.isprintable() and printable(character) == character
+
+
 def _escaped(character: str) -> str:
-    if character.isprintable() and character not in '"\\':
+    if _is_seen(character) and character not in '"\\':
         return character
     data = character.encode("utf-8", "surrogateescape")
     return "".join(f"\\{_ESCAPES[byte]}" if byte in _ESCAPES else f"\\{byte:03o}" for byte in data)
