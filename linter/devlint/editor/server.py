@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from lsprotocol import types
 from pygls import uris
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.workspace import PositionCodec
@@ -33,10 +36,26 @@ _PULL = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnost
 
 
 class _Protocol(LanguageServerProtocol):
-    """Leaves the texts of documents to the server.
+    """Answers each request, and leaves the texts of documents to the server.
 
-    pygls takes form feeds for ends of lines, and edits other lines then; and it keeps a future for each change.
+    pygls drops a request whose parameters are none of its method. It takes form feeds for ends of lines, and edits
+    other lines then; and it keeps a future for each change.
     """
+
+    def structure_message(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Leave an object as it is: only the outermost one of a message is a message."""
+        return data
+
+    def handle_message(self, message: Any) -> None:
+        """Act on a message as it was read; a request that makes no sense gets an error."""
+        try:
+            structured = super().structure_message({**message, "jsonrpc": self.VERSION})
+        except JsonRpcException as error:
+            if "id" not in message or "method" not in message:
+                raise
+            self._send_response(message["id"], error=error.to_response_error())
+        else:
+            super().handle_message(structured)
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
@@ -307,4 +326,5 @@ def _answer(server: Server) -> None:
 
 def serve() -> None:
     """Serve one client over standard input and output until it says `exit`, or ends."""
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)  # a client that reads no errors would block the server
     make_server().start_io()
