@@ -91,6 +91,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "devlint.pool",
         "devlint.cache",
         "devlint.fixes",
+        "devlint.importers",
         "devlint.inspector",
         "devlint.discovery",
         "devlint.decoding",

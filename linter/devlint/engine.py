@@ -6,7 +6,9 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +23,7 @@ from devlint.decoding import decode, lines_of, read_program
 from devlint.diagnostics import Diagnostic, Severity
 from devlint.discovery import Discovery, Given, discover, is_excluded, why_alone
 from devlint.errors import ConfigError, DevlintError, SourceError
+from devlint.importers import is_entry
 from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_tools, seldom_collecting, texts_of
 from devlint.project import display_path, root_for
 from devlint.records import dataclass
@@ -55,6 +58,7 @@ class Run:
         changes: the files that fixes change; they are not written yet.
         settled: the diagnostics whose fixes these changes make.
         kept: for how many files the results of earlier runs still hold.
+        script: finds a checked file that can be rehearsed, as shown to the user; "" for none.
     """
 
     outcome: Outcome
@@ -66,6 +70,7 @@ class Run:
     changes: tuple[Change, ...] = ()
     settled: tuple[Settled, ...] = ()
     kept: int = 0
+    script: Callable[[], str] = str
 
     @property
     def problems(self) -> Sequence[DevlintError]:
@@ -156,7 +161,8 @@ def run(
         A diagnostic with a refused fix has none: the next run would refuse it too.
         """
         collected, cells = _collect(found, results, contents, load, start)
-        run = _compared(replace(collected, kept=sum(map(len, known))), baselines, worker, batches)
+        collected = replace(collected, kept=sum(map(len, known)), script=partial(_script, batches))
+        run = _compared(collected, baselines, worker, batches)
         left = tuple(replace(one, fix=None) if refuses(one) else one for one in run.outcome.diagnostics)
         run = replace(run, outcome=replace(run.outcome, diagnostics=left))
         kept = run.outcome.diagnostics
@@ -198,6 +204,21 @@ def _usable(recalled: Mapping[Path, FileResult], settings: Settings) -> dict[Pat
         return dict(recalled)
     fixed = {one.place.file for result in recalled.values() for one in result.elsewhere if one.fix is not None}
     return {path: result for path, result in recalled.items() if not (result.has_fixes or result.display in fixed)}
+
+
+def _script(batches: Iterable[Batch]) -> str:
+    """Return the least nested of the files that name torch and that people run, first of those that ask for a name."""
+    found = []
+    for batch in batches:
+        project = batch.project()
+        for path in batch.files:
+            if path.suffix == ".py" and path.name != "setup.py" and b"torch" in project.raw(path):
+                with suppress(SourceError):
+                    source = project.peek(path)
+                    found += [] if project.is_test(source) else [source]
+    found.sort(key=lambda source: (len(source.path.parts), source.path))
+    by_name = (source for source in found if source.is_script)
+    return next((source.display for source in chain(by_name, filter(is_entry, found))), "")
 
 
 def _compared(collected: Run, baselines: Baselines, worker: Inspector, batches: Sequence[Batch]) -> Run:

@@ -94,7 +94,7 @@ def test_every_line_end_counts_as_one(shell: Shell, end: str) -> None:
 def test_a_file_without_code_is_fine(shell: Shell, text: str) -> None:
     shell.write("a.py", text)
     result = shell.run("a.py")
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "All clear: 1 file.\n")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "No mistake found in 1 file.\n")
 
 
 @pytest.mark.parametrize("text", ["continue", "break", "return 1", "yield 1", "await x", "if c:\n    continue"])
@@ -172,7 +172,7 @@ def test_a_folder_without_python_gets_a_note(shell: Shell) -> None:
     shell.write("docs/readme.md", "text")
     result = shell.run("docs")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == "note: docs: no Python files\nAll clear: 0 files.\n"
+    assert result.stderr == "note: docs: no Python files\nNo mistake found in 0 files.\n"
 
 
 def test_a_folder_named_like_a_file_is_walked(shell: Shell) -> None:

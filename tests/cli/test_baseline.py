@@ -42,7 +42,11 @@ def _entries(shell: Shell, name: str = NAME) -> list[dict[str, str]]:
 
 def test_what_is_accepted_is_not_reported(project: Shell) -> None:
     result = project.run(".")
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "All clear: 1 file. 2 in the baseline.\n")
+    assert (result.exit_code, result.stdout, result.stderr) == (
+        0,
+        "",
+        "No new mistake found in 1 file. 2 in the baseline.\n",
+    )
     project.write("src/b.py", TWO)
     assert project.concise() == ["src/b.py:2:1: DEV101", "src/b.py:3:1: DEV302"]
 

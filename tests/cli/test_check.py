@@ -39,7 +39,7 @@ def test_last_line_counts_and_quiet_leaves_it_out(shell: Shell) -> None:
     shell.write("a.py", BOTH)
     shell.write("b.py", "")
     assert shell.run(".").stderr == "Found 1 error, 1 warning in 2 files.\n"
-    assert shell.run("b.py").stderr == "All clear: 1 file.\n"
+    assert shell.run("b.py").stderr == "No mistake found in 1 file.\n"
     assert shell.run("-q", ".").stderr == ""
 
 

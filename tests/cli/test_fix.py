@@ -64,9 +64,9 @@ def test_fix_changes_files_and_reports_what_is_left() -> None:
 def test_when_all_is_fixed_the_exit_code_says_so() -> None:
     _write("mixed.py", MIXED)
     result = _run("--fix", ".")
-    assert (result.stderr, result.exit_code) == ("Fixed 1. All clear: 1 file.\n", 0)
+    assert (result.stderr, result.exit_code) == ("Fixed 1. No mistake found in 1 file.\n", 0)
     result = _run("--fix", ".")
-    assert (result.stderr, result.exit_code) == ("All clear: 1 file.\n", 0)
+    assert (result.stderr, result.exit_code) == ("No mistake found in 1 file.\n", 0)
 
 
 def test_exit_non_zero_on_fix() -> None:
@@ -118,7 +118,7 @@ def test_standard_input_is_printed_fixed() -> None:
     data = codecs.BOM_UTF8 + MIXED.replace("\n", "\r\n").encode()
     result = _run("--fix", "-", stdin=data)
     assert result.stdout_bytes == codecs.BOM_UTF8 + FIXED.replace("\n", "\r\n").encode()
-    assert (result.stderr, result.exit_code) == ("Fixed 1. All clear: 1 file.\n", 0)
+    assert (result.stderr, result.exit_code) == ("Fixed 1. No mistake found in 1 file.\n", 0)
 
     result = _run("--fix", "--output-format", "concise", "-", stdin=LEFT.encode())
     assert result.stdout == LEFT
@@ -130,7 +130,7 @@ def test_several_processes_fix_the_same() -> None:
     for number in range(6):
         _write(f"f{number}.py", MIXED)
     result = _run("--fix", "--jobs", "2", ".")
-    assert (result.stderr, result.exit_code) == ("Fixed 6. All clear: 6 files.\n", 0)
+    assert (result.stderr, result.exit_code) == ("Fixed 6. No mistake found in 6 files.\n", 0)
     assert {path.read_text() for path in Path().glob("f*.py")} == {FIXED}
 
 
@@ -161,7 +161,7 @@ def test_permissions_and_links_stay() -> None:
     Path("pkg").mkdir()
     link = Path("pkg/link.py")
     link.symlink_to(mixed.resolve())
-    assert _run("--fix", "pkg").exit_code == 0
+    assert _run("--fix", str(link)).exit_code == 0
     assert link.is_symlink()
     assert mixed.read_text() == FIXED
     assert stat.S_IMODE(mixed.stat().st_mode) == 0o755

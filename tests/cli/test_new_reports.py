@@ -1,4 +1,4 @@
-"""`--diff-base` and `--whole-project` with the real analysis: a change that breaks something is never "All clear"."""
+"""`--diff-base` and `--whole-project` with the real analysis: a change that breaks something never has "no mistake"."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_watch_checks_again_until_ctrl_c(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("import torch\n")
     watched = Watched(tmp_path, "--select", "DEV101")
     try:
-        assert watched.until("note: waiting")[0] == "All clear: 1 file."
+        assert watched.until("note: waiting")[0] == "No mistake found in 1 file."
         (tmp_path / "a.py").write_text(CLASH)
         lines = watched.until("note: waiting")
         assert lines[0] == "note: a.py changed"

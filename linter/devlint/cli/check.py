@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -220,6 +221,9 @@ def _once(settings: Settings, wanted: _Wishes) -> int:
     )
     if wanted.output_format in _WITH_SUMMARY and not wanted.quiet:
         put(f"{report.summary(run.outcome, run.unreadable)}\n", err=True)
+        script = "" if run.outcome.diagnostics else run.script()
+        if script:
+            put(f"A rehearsal checks the code that it runs: `devlint rehearse {shlex.quote(script)}`\n", err=True)
         hint = report.fixes_hint(run.outcome, unsafe=settings.unsafe_fixes)
         if hint and not settings.whole_project:  # which cannot be combined with fixes
             put(f"{hint}\n", err=True)

@@ -47,7 +47,7 @@ def summary(outcome: Outcome, unreadable: int) -> str:
     fixed = f"Fixed {outcome.fixed}. " if outcome.fixed else ""
     if counts:
         return f"{fixed}Found {', '.join(counts)} in {files}.{known}{failed}"
-    return f"{fixed}Nothing found in {files}.{known}{failed}" if failed else f"{fixed}All clear: {files}.{known}"
+    return f"{fixed}No {'new ' * bool(known)}mistake found in {files}.{known}{failed}"
 
 
 def fixes_hint(outcome: Outcome, *, unsafe: bool) -> str:
