@@ -44,7 +44,12 @@ def _composition_of(overload: Any, name: str) -> Any:
 
 
 def _python_kernels_of(overload: Any) -> dict[str, Any]:
-    """Return the keys of the kernels that are written in Python, by the type of device (torch.library)."""
+    """Return the keys of the kernels that are written in Python, by the type of device (torch.library).
+
+    For its own operators, PyTorch has compiled kernels too. It may have replaced that for CUDA by one that needs a GPU.
+    """
+    if overload.namespace == "aten":
+        return {}
     qualified = overload.name().replace("::", "/")
     keys = {key for key in (*_KEYS.values(), *_COMPOSITE) if f"{qualified}/{key}" in torch.library._impls}
     composite = next((key for key in _COMPOSITE if key in keys), None)
