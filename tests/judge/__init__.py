@@ -14,13 +14,13 @@ machines can be asked for:
 * `lenient=True`: a rehearsal whose operators, and numpy, take tensors from several devices, so that a program with a
   device error computes what its author meant.
 
-Where the judge works, `supported()` says. `Judge(is_pretended=True)` asks `tests.judge.pretended` instead.
+Where the judge works, `supported()` says.
 """
 
 from __future__ import annotations
 
 from tests.judge.client import Judge, JudgeError
 from tests.judge.protocol import Outcome, Variant, Verdict
-from tests.judge.support import require_judge, require_pretended, supported
+from tests.judge.support import require_judge, supported
 
-__all__ = ["Judge", "JudgeError", "Outcome", "Variant", "Verdict", "require_judge", "require_pretended", "supported"]
+__all__ = ["Judge", "JudgeError", "Outcome", "Variant", "Verdict", "require_judge", "supported"]

@@ -36,12 +36,10 @@ class Judge:
 
     Args:
         python: the interpreter to run programs with, which needs torch as `supported` says.
-        is_pretended: `tests.judge.pretended` is asked instead of a rehearsal.
     """
 
-    def __init__(self, python: str = sys.executable, *, is_pretended: bool = False) -> None:
+    def __init__(self, python: str = sys.executable) -> None:
         self._python = python
-        self._is_pretended = is_pretended
         self._servers: dict[str, subprocess.Popen[str]] = {}
 
     def __enter__(self) -> Judge:
@@ -114,8 +112,7 @@ class Judge:
             paths=[str(path.resolve()) for path in paths],
             recorded=recorded,
         )
-        strict, indulgent = ("pretended", "pretended-lenient") if self._is_pretended else ("rehearsed", "lenient")
-        kind = "plain" if variant == "cpuonly" else indulgent if lenient else strict
+        kind = "plain" if variant == "cpuonly" else "lenient" if lenient else "rehearsed"
         return Verdict.from_json(self._answer(kind, job.to_json()))
 
     def _answer(self, kind: str, line: str) -> str:

@@ -23,8 +23,8 @@ class RememberingJudge(Judge):
         file: where the verdicts are kept, a line each; it need not exist.
     """
 
-    def __init__(self, file: Path, *, is_pretended: bool = False) -> None:
-        super().__init__(is_pretended=is_pretended)
+    def __init__(self, file: Path) -> None:
+        super().__init__()
         self._file = file
         own = [*(_REPOSITORY / "tests" / "judge").rglob("*.py"), *(_REPOSITORY / "runtime_guard").rglob("*.py")]
         self._judge = f"{torch.__version__} {platform.python_version()} {_digest(own, _REPOSITORY)}"

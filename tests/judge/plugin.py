@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.judge.client import Judge
-from tests.judge.support import require_judge, require_pretended
+from tests.judge.support import require_judge
 
 
 @pytest.fixture(scope="session")
@@ -15,12 +15,4 @@ def judge() -> Iterator[Judge]:
     """One judge for the whole run of the tests."""
     require_judge()
     with Judge() as session_judge:
-        yield session_judge
-
-
-@pytest.fixture(scope="session", name="judge")
-def pretended_judge() -> Iterator[Judge]:
-    """One that asks pretended devices, for the folders whose `conftest.py` takes it."""
-    require_pretended()
-    with Judge(is_pretended=True) as session_judge:
         yield session_judge

@@ -1,8 +1,7 @@
 """The judge's server: a process with torch loaded that forks once for each program, in some 20 ms.
 
-Started as `python -m tests.judge.server KIND`, with rehearsed, lenient, plain, pretended or pretended-lenient. It reads
-a job per line and answers with a verdict per line. A program has a process group, an empty working directory and an
-output file of its own.
+Started as `python -m tests.judge.server rehearsed|lenient|plain`. It reads a job per line and answers with a verdict
+per line. A program has a process group, an empty working directory and an output file of its own.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def main(kind: str) -> None:
     """Serves jobs until stdin ends.
 
     Args:
-        kind: whether devices are pretended, by a rehearsal or by the judge, and whether operators are lenient.
+        kind: whether a rehearsal pretends devices, and whether its operators are lenient.
     """
     _prepare(kind)
     replies = os.fdopen(os.dup(1), "w", buffering=1)
@@ -55,12 +54,6 @@ def _prepare(kind: str) -> None:
     import torch._dynamo
 
     torch.set_num_threads(1)
-    if kind.startswith("pretended"):
-        from tests.judge.pretended import be_lenient, install
-
-        install(devices=4)
-        if kind == "pretended-lenient":
-            be_lenient()
     # a program may have a package `tests` of its own, so it must find neither ours nor the way to it
     sys.path[:] = [
         str(GUARD_ROOT),
@@ -69,7 +62,7 @@ def _prepare(kind: str) -> None:
     sys.modules.pop("tests", None)
     with contextlib.suppress(Exception):
         import devlint_guard  # noqa: F401  (once here is faster than in each program)
-    if kind in ("rehearsed", "lenient"):
+    if kind != "plain":
         from devlint_guard.rehearsal import rehearse
 
         with rehearse():  # loads what it needs
@@ -171,12 +164,7 @@ def _run_in_child(job: Job, folder: Path, pipe: int, kind: str) -> NoReturn:
         os.setsid()
         _redirect(folder / "output")
         file = _set_the_scene(job, folder / "work")
-        if kind in ("rehearsed", "lenient"):
-            verdict = _rehearsed(job, file)
-        else:
-            if kind != "plain":
-                _set_machine(job)
-            verdict = run_program(job, file)
+        verdict = run_program(job, file) if kind == "plain" else _rehearsed(job, file)
         with contextlib.suppress(Exception):
             sys.stdout.flush()
             sys.stderr.flush()
@@ -224,12 +212,6 @@ def _set_the_scene(job: Job, work: Path) -> str:
     sys.path[:0] = [os.path.dirname(file), *job.paths]
     torch.manual_seed(0)
     return file
-
-
-def _set_machine(job: Job) -> None:
-    from tests.judge.pretended import set_machine
-
-    set_machine(job.devices)
 
 
 def _rehearsed(job: Job, file: str) -> Verdict:

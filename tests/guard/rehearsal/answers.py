@@ -26,40 +26,38 @@ import torch
 
 from tests.guard.rehearsal.cases import Case, Said
 
-FILE: Final = Path(__file__).with_name("answers.jsonl")
+_FILE: Final = Path(__file__).with_name("answers.jsonl")
 _DIGITS: Final = 12
 
 
-def digest(text: str) -> str:
-    """Return a short name for a text."""
+def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
 @cache
-def read() -> dict[str, Said]:
-    """Return the answers by key."""
-    rows = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()[1:]]
-    return {key: Said(*said) if said else Said("ok") for key, *said in rows}
+def _read() -> tuple[dict[str, str], dict[str, Said]]:
+    """Return the head of the file, and the answers by key."""
+    head, *rows = map(json.loads, _FILE.read_text(encoding="utf-8").splitlines())
+    return head, {key: Said(*said) if said else Said("ok") for key, *said in rows}
 
 
-def head() -> dict[str, str]:
-    """Return where the answers come from."""
-    with FILE.open(encoding="utf-8") as lines:
-        return dict(json.loads(next(lines)))
+def answer(key: str) -> Said | None:
+    """Return the answer on a program."""
+    return _read()[1].get(key)
 
 
 def has_text() -> bool:
     """Whether the installed torch is of the release that wrote the texts."""
-    return torch.__version__.partition("+")[0] == head()["torch"]
+    return torch.__version__.partition("+")[0] == _read()[0]["torch"]
 
 
 def asked(case: Case, said: Said) -> tuple[str, Said]:
     """Return the key of a program, and what was said of it in the form of an answer."""
     own = lines_of(case)
-    beside = sorted(digest("\n".join(text for _, text in _whole(file))) for file in _beside(case, own))
-    key = digest(json.dumps([[text for _, text in own], beside, case.devices]))
+    beside = sorted(_digest("\n".join(text for _, text in _whole(file))) for file in _beside(case, own))
+    key = _digest(json.dumps([[text for _, text in own], beside, case.devices]))
     place = next((place for place, (line, _) in enumerate(own, start=1) if line == said.line), None)
-    return key, said._replace(line=place, text=digest(said.text) if said.text else None)
+    return key, said._replace(line=place, text=_digest(said.text) if said.text else None)
 
 
 def lines_of(case: Case) -> list[tuple[int, str]]:

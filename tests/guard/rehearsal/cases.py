@@ -13,7 +13,7 @@ import importlib.util
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from tests.conftest import REPOSITORY, read_toml
 from tests.expectations import read
@@ -51,7 +51,6 @@ class Case(NamedTuple):
         devices: the number of CUDA devices of its machine.
         code: its text, if it has no file.
         call: the function of the file to call; None for the file itself.
-        judged: PyTorch's verdict, if it was kept.
     """
 
     id: str
@@ -59,7 +58,6 @@ class Case(NamedTuple):
     code: str | None = None
     file: Path | None = None
     call: str | None = None
-    judged: Verdict | None = None
 
     @property
     def text(self) -> str:
@@ -84,15 +82,10 @@ class Case(NamedTuple):
 
 
 def semantics() -> Iterator[Case]:
-    """Yield the judged programs of `tests/semantics`."""
+    """Yield the programs of `tests/semantics`."""
     for row in map(json.loads, _SEMANTICS.read_text(encoding="utf-8").splitlines()):
         if not row["id"].startswith(_NOT_COMPARED):
-            yield Case(row["id"], row["devices"], row["code"], judged=_kept(row))
-
-
-def _kept(row: dict[str, Any]) -> Verdict:
-    exception, _, message = (row["message"] or "").partition(": ")
-    return Verdict(row["verdict"], line=row["line"], exception=exception or None, message=message or None)
+            yield Case(row["id"], row["devices"], row["code"])
 
 
 def fixtures() -> Iterator[Case]:

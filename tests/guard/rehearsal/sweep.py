@@ -1,21 +1,22 @@
-"""`python -m tests.guard.rehearsal.sweep operators|modules [NAME…]`: PyTorch's own samples under both.
+"""`python -m tests.guard.rehearsal.sweep operators|modules [NAME…]`: PyTorch's own samples in a rehearsal.
 
 Each operator is called with all its tensors together, then with one tensor after the other elsewhere; each module is
-called as in `tests.guard.module_sweep`. A process for PyTorch's own checks on pretended devices and one for a rehearsal
-write the outcome of each call: the error's class and first line, or the devices of the results. The command prints how
-many agree, and the others unless `sweep_differences.jsonl` has a reason for their operator or module.
+called as in `tests.guard.module_sweep`. The outcomes are compared with frozen ones. The head of `sweep_answers.jsonl`
+says when they were made, by which releases and by which command. Each further line has the name of an operator or
+module, a letter for the kind of each outcome, and a digest of their texts: the class and first line of an error, the
+devices of results. There is no digest where the text depends on the build of torch.
+
+The command prints how many agree, and the others. Another release of torch has other samples.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import copy
 import functools
+import hashlib
 import itertools
 import json
-import os
-import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -23,17 +24,18 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import torch
+from devlint_guard.rehearsal import rehearse
+from devlint_guard.rehearsal.unjudged import UNJUDGED
 
-from tests.conftest import REPOSITORY
 from tests.guard.module_sweep import variants
 from tests.judge.kinds import kind_of
 from tests.torchlib.placements import placements, put, tensors
 from tests.torchlib.samples import calls, modules, operators, samples
 
 _DEVICES: Final = 4
-_SIDES: Final = ("pytorch", "rehearsal")
-_NOT_JUDGED: Final = "not judged"
-_DIFFERENCES: Final = Path(__file__).with_name("sweep_differences.jsonl")
+_SAMPLES: Final = 2
+_LETTERS: Final = {"ok": "o", "device-error": "d", "other-error": "x", "not judged": "n"}
+_ANSWERS: Final = Path(__file__).with_name("sweep_answers.jsonl")
 
 
 class Outcome(NamedTuple):
@@ -48,14 +50,10 @@ class Outcome(NamedTuple):
     text: str
 
 
-def outcome(run: Callable[[], object], unjudged: Callable[[], bool]) -> Outcome:
-    """Call a function, and return the outcome.
-
-    Args:
-        run: the call.
-        unjudged: whether a part of the call was not judged.
-    """
+def outcome(run: Callable[[], object]) -> Outcome:
+    """Call a function in a rehearsal, and return the outcome."""
     torch.manual_seed(1)
+    UNJUDGED.forget()
     try:
         result = run()
     except Exception as error:
@@ -65,7 +63,7 @@ def outcome(run: Callable[[], object], unjudged: Callable[[], bool]) -> Outcome:
         text = f"{name}: {error}".partition("\n")[0]
         return Outcome("device-error" if is_device_error else "other-error", text)
     devices = " ".join(str(tensor.device) for _, tensor in tensors(result))
-    return Outcome(_NOT_JUDGED if unjudged() else "ok", devices)
+    return Outcome("not judged" if UNJUDGED.places else "ok", devices)
 
 
 def operator_calls(names: list[str], limit: int) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -106,123 +104,63 @@ def module_calls(names: list[str], limit: int) -> Iterator[tuple[str, Callable[[
 WHAT: Final = {"operators": operator_calls, "modules": module_calls}
 
 
-def sweep(what: str, side: str, names: list[str], limit: int) -> Iterator[tuple[str, Outcome]]:
-    """Yield the outcome of each call on one side: PyTorch's own checks, or a rehearsal."""
-    operators()
-    modules()
-    torch.set_num_threads(1)
-    with contextlib.ExitStack() as kept:
-        unjudged: Callable[[], bool] = bool
-        if side == "pytorch":
-            from tests.judge.pretended import install
+class Swept(NamedTuple):
+    """The calls of an operator or a module, and their outcomes."""
 
-            install(_DEVICES)
-        else:
-            from devlint_guard.rehearsal import rehearse
-            from devlint_guard.rehearsal.unjudged import UNJUDGED
-
-            kept.enter_context(rehearse(_DEVICES))
-
-            def unjudged() -> bool:
-                found = bool(UNJUDGED.places)
-                UNJUDGED.forget()
-                return found
-
-        for name, run in WHAT[what](names, limit):
-            unjudged()
-            yield name, outcome(run, unjudged)
-
-
-def _in_process(what: str, side: str, names: list[str], limit: int) -> dict[str, Outcome]:
-    command = [
-        sys.executable,
-        "-m",
-        "tests.guard.rehearsal.sweep",
-        what,
-        *names,
-        "--side",
-        side,
-        "--samples",
-        str(limit),
-    ]
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "runtime_guard")}
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=REPOSITORY, env=environment)
-    if ended.returncode:
-        raise RuntimeError(f"the sweep of {side} ended with {ended.returncode}:\n{ended.stderr[-4000:]}")
-    rows = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith('["')]
-    return {name: Outcome(*said) for name, said in rows}
-
-
-class Compared(NamedTuple):
-    """One call, and its outcome on each side."""
-
-    name: str
-    pytorch: Outcome
-    rehearsal: Outcome
+    subject: str
+    calls: list[str]
+    outcomes: list[Outcome]
 
     @property
-    def subject(self) -> str:
-        """The name of the operator or module."""
-        return self.name.partition(":")[0]
+    def kinds(self) -> str:
+        """A letter for the kind of each outcome."""
+        return "".join(_LETTERS[one.kind] for one in self.outcomes)
+
+    @property
+    def texts(self) -> str:
+        """A digest of the texts of the outcomes."""
+        return hashlib.sha256("\n".join(one.text for one in self.outcomes).encode()).hexdigest()[:12]
 
 
-def compare(what: str, names: list[str], limit: int = 2) -> list[Compared]:
-    """Run the calls on both sides, in two processes."""
-    pytorch, rehearsal = (_in_process(what, side, names, limit) for side in _SIDES)
-    assert pytorch.keys() == rehearsal.keys()
-    return [Compared(name, said, rehearsal[name]) for name, said in pytorch.items()]
+def sweep(what: str, names: list[str]) -> Iterator[Swept]:
+    """Rehearse the calls of operators or modules, of all of them unless some are named."""
+    operators()
+    modules()
+    with rehearse(_DEVICES):
+        found = WHAT[what](names, _SAMPLES)
+        for subject, group in itertools.groupby(found, key=lambda one: one[0].partition(":")[0]):
+            said = {name: outcome(run) for name, run in group}
+            yield Swept(subject, list(said), list(said.values()))
 
 
-def unexpected(what: str, found: list[Compared], *, is_all: bool) -> list[str]:
-    """Return a sentence for each difference that has no reason, and for each reason without a difference.
-
-    Args:
-        what: `operators` or `modules`.
-        found: the calls.
-        is_all: whether these are all calls, so that each reason must have a difference.
-    """
-    rows = map(json.loads, _DIFFERENCES.read_text(encoding="utf-8").splitlines())
-    reasons = {row["subject"]: row["why"] for row in rows if row["sweep"] == what}
-    different = [one for one in found if one.pytorch != one.rehearsal]
-    said = [
-        f"{one.name}\n  PyTorch:   {one.pytorch.kind}: {one.pytorch.text}\n"
-        f"  rehearsal: {one.rehearsal.kind}: {one.rehearsal.text}"
-        for one in different
-        if one.subject not in reasons
-    ]
-    without = sorted(reasons.keys() - {one.subject for one in different}) if is_all else []
-    return said + [f"{subject} has a reason and no difference" for subject in without]
+def release() -> str:
+    """Return the release of torch whose answers are frozen."""
+    return str(json.loads(_ANSWERS.read_text(encoding="utf-8").partition("\n")[0])["torch"])
 
 
-def figures(found: list[Compared]) -> str:
-    """Return how often the two sides agree."""
-    verdicts = sum(one.pytorch.kind == one.rehearsal.kind for one in found)
-    texts = sum(one.pytorch == one.rehearsal for one in found)
-    alarms = sum(one.pytorch.kind == "ok" and one.rehearsal.kind.endswith("error") for one in found)
-    subjects = len({one.subject for one in found})
-    return (
-        f"{len(found)} calls of {subjects}: {verdicts} have the same verdict ({verdicts / len(found):.1%}), "
-        f"{texts} the same class, text and devices too ({texts / len(found):.1%}), {alarms} right calls fail"
-    )
+def unexpected(what: str, found: list[Swept]) -> list[str]:
+    """Return a text for each operator or module with other outcomes than the frozen ones."""
+    rows = map(json.loads, _ANSWERS.read_text(encoding="utf-8").splitlines()[1:])
+    answers = {subject: (kinds, texts) for kind, subject, kinds, texts in rows if kind == what}
+    wrong = []
+    for one in found:
+        kinds, texts = answers.get(one.subject, ("", None))
+        if one.kinds != kinds or texts not in (None, one.texts):
+            lines = (f"  {name}: {said.kind}: {said.text}" for name, said in zip(one.calls, one.outcomes, strict=True))
+            wrong.append("\n".join([f"{one.subject}: {kinds or 'no answer'}, and now {one.kinds}", *lines]))
+    return wrong
 
 
 def main() -> int:
-    """Return 1 if a difference has no reason, or a reason no difference."""
+    """Return 1 if an outcome is not the frozen one."""
     parser = argparse.ArgumentParser(prog="python -m tests.guard.rehearsal.sweep", description=main.__doc__)
     parser.add_argument("what", choices=WHAT)
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--samples", type=int, default=2, help="take so many samples of each (default: 2)")
-    parser.add_argument("--side", choices=_SIDES, help="run one side alone, and print its outcomes as JSON")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    if options.side:
-        for row in sweep(options.what, options.side, options.names, options.samples):
-            print(json.dumps(row), flush=True)
-        return 0
-    found = compare(options.what, options.names, options.samples)
-    wrong = unexpected(options.what, found, is_all=not options.names)
-    print(f"{options.what}: {figures(found)}")
-    print("\n".join(wrong))
+    found = list(sweep(options.what, options.names))
+    wrong = unexpected(options.what, found)
+    print("\n".join([*wrong, f"{len(found) - len(wrong)} of {len(found)} {options.what} agree"]))
     return int(bool(wrong))
 
 

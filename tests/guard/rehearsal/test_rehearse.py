@@ -25,11 +25,16 @@ from torch import Tensor, nn  # noqa: E402
 
 from tests.conftest import REPOSITORY  # noqa: E402
 from tests.guard.rehearsal.agreement import compare, unexpected  # noqa: E402
-from tests.guard.rehearsal.cases import SOURCES  # noqa: E402
+from tests.guard.rehearsal.answers import answer, asked  # noqa: E402
+from tests.guard.rehearsal.cases import SOURCES, Said  # noqa: E402
+from tests.judge import Judge  # noqa: E402
 
 pytestmark = pytest.mark.skipif(bool(available()), reason=available())
 
 PAGE = REPOSITORY / "runtime_guard/rehearsal.md"
+FEW = 0.1
+"""Programs that were written after the answers were frozen have none."""
+
 SPLIT = "Expected all tensors to be on the same device"
 
 
@@ -254,6 +259,22 @@ def test_the_rank_of_a_matrix_without_elements_is_on_its_device() -> None:
         assert torch.linalg.matrix_rank(torch.ones(0, 3, device="cuda")).is_cuda
 
 
+def test_kernels_in_python_for_operators_of_pytorch_are_not_needed() -> None:
+    def kernel(*args: Any) -> Any:
+        raise AssertionError("there is no GPU")
+
+    library = torch.library.Library("aten", "IMPL")
+    library.impl("bmm", kernel, "CUDA", allow_override=True)
+    try:
+        with rehearse():
+            assert str(torch.ones(2, 2, 1).cuda().bmm(torch.ones(2, 1, 2).cuda()).device) == "cuda:0"
+            with pytest.raises(RuntimeError, match=SPLIT):
+                torch.ones(2, 2, 1).cuda().bmm(torch.ones(2, 1, 2))
+            assert torch.ones(2, 2, 1).bmm(torch.ones(2, 1, 2)).sum() == 8
+    finally:
+        library._destroy()
+
+
 def test_another_release_gets_no_words_that_were_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(words, "_is_known", False)
     with rehearse(), pytest.raises(RuntimeError, match=r"^PyTorch would refuse: Expected all tensors"):
@@ -283,17 +304,22 @@ def test_the_examples_of_the_page_do_what_it_says() -> None:
 @pytest.mark.parametrize(
     ("source", "every"),
     [
-        ("semantics", 12),
-        ("fixtures", 190),
-        ("guard", 25),
-        ("corners", 4),
+        ("semantics", 6),
+        ("fixtures", 95),
+        ("guard", 12),
+        ("corners", 2),
         *(pytest.param(source, 1, marks=pytest.mark.long) for source in SOURCES),
     ],
 )
-def test_programs_are_judged_as_pytorch_judges_them(source: str, every: int) -> None:
-    found = list(compare(list(SOURCES[source]())[::every]))
-    assert found
+def test_programs_are_judged_as_pytorch_judges_them(judge: Judge, source: str, every: int) -> None:
+    found = list(compare(judge, list(SOURCES[source]())[::every]))
+    assert any(one.answer is not None for one in found)
     assert unexpected(found) == []
+
+
+def test_few_programs_have_no_answer() -> None:
+    answers = [answer(asked(case, Said("ok"))[0]) for cases in SOURCES.values() for case in cases()]
+    assert answers.count(None) < FEW * len(answers)
 
 
 def test_each_known_difference_has_a_reason() -> None:
