@@ -1,9 +1,10 @@
-"""What a run reads, and so may quote: files below the folder of the project or repository, and of configured roots."""
+"""What a run reads, and so may quote: files of the repository, project or named folder, and of configured roots."""
 
 from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -12,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 from devlint.cli import devlint
 
-MARKERS = (".git", "pyproject.toml", "setup.py")
-LAYOUTS = 60
+MARKERS = (".git", "pyproject.toml", "setup.py", "")
+LAYOUTS = 30
 
 _opened: list[str] = []
 
@@ -43,10 +44,19 @@ def _lay_out(top: Path, chance: random.Random) -> tuple[list[str], list[Path]]:
             (top / folder / f"{name}.py").write_text(_text(chance, folder))
     repo = top / "repo"
     marker = chance.choice(MARKERS)
-    (repo / marker).mkdir() if marker == ".git" else (repo / marker).write_text("")
+    if marker == ".git":
+        (repo / marker).mkdir()
+    elif marker:
+        (repo / marker).touch()
     for link, target in (("linked", "../out"), ("pkg/c.py", "../../out/a.py"), ("lib/c.py", "../pkg/a.py")):
         if chance.random() < 0.5:
             (repo / link).symlink_to(target)
+    if not marker:
+        named = chance.choice((".", "pkg"))
+        whole = repo / named  # of a part of a package, the whole package
+        while all((folder / "__init__.py").exists() for folder in (whole, whole.parent)):
+            whole = whole.parent
+        return [named], [whole]
     allowed = [repo]
     if marker != ".git" and chance.random() < 0.3:
         (repo / "devlint.toml").write_text('src = ["lib"]\n')
@@ -68,7 +78,7 @@ def _text(chance: random.Random, folder: str) -> str:
                 (f"from {dots}{name} import y{number}", f"from {dots or '.'}{module} import a", f"import {name}")
             )
         )
-    lines.append(f"y{chance.randrange(6)} = torch.zeros(3, device='cuda:0')  # of {folder or 'top'}")
+    lines.append(f"y{chance.randrange(6)} = torch.zeros(3, device='cuda:0')  # of {folder or '.'}")
     lines += [f"y{number} + torch.zeros(3)" for number in range(6)]
     return "\n".join([*lines, 'if __name__ == "__main__":', "    pass"] if chance.random() < 0.3 else lines) + "\n"
 
@@ -85,11 +95,11 @@ def test_a_run_reads_nothing_outside_of_its_project(tmp_path: Path, monkeypatch:
             arguments[-1] = str(Path("repo") / arguments[-1])
         _opened.clear()
         ended = CliRunner().invoke(devlint, ["check", "--no-cache", "--jobs", "1", *arguments])
-        read = [Path(name) for name in _opened if Path(name).is_relative_to(top)]
-        stray = {path for path in read if not any(path.is_relative_to(folder) for folder in allowed)}
+        read = {Path(name) for name in _opened if Path(name).is_relative_to(top)}
+        quoted = {top / name for name in re.findall(r"# of (\S+)", ended.output)}
+        stray = {path for path in read | quoted if not any(path.is_relative_to(folder) for folder in allowed)}
         assert stray == set(), f"seed {seed}: {arguments} in {where}"
         assert ended.exit_code in (0, 1), ended.output
-        assert "# of top" not in ended.output
-        inside += len(set(read))
+        inside += len(read)
         shutil.rmtree(top)
     assert inside > 3 * LAYOUTS
