@@ -201,7 +201,7 @@ def _require_short_keys(text: str, display: str) -> None:
     """
     dots = [line.count(".") for line in text.split("\n")]
     if sum(count**2 for count in dots) > MOST_DOTS**2:
-        raise ConfigError("has keys with too many dots", path=display, line=dots.index(max(dots)) + 1)
+        raise ConfigError("has lines with too many dots", path=display, line=dots.index(max(dots)) + 1)
 
 
 def _combined(own: Configuration, base: Configuration, keys: Collection[str]) -> Configuration:

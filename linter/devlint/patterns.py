@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
+from itertools import count, islice
 
 from devlint.records import dataclass
 
@@ -61,7 +61,8 @@ class Patterns:
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
-        parsed = [pattern for pattern in map(_parsed, lines) if pattern is not None]
+        every = (pattern for pattern in map(_parsed, lines) if pattern is not None)
+        parsed = [*islice(every, MOST_PATTERNS + 1)]
         if len(parsed) > MOST_PATTERNS:
             raise ValueError(f"more than {MOST_PATTERNS} patterns")
         self._patterns = parsed[::-1]
