@@ -43,7 +43,7 @@ def read_file(path: Path | str, most: int = LARGEST) -> bytes:
     return data
 
 
-def require_plain(path: Path | str, most: int = LARGEST) -> None:
+def require_plain(path: Path | str, most: int) -> None:
     """Find out whether a file can be read, without opening it.
 
     Raises:

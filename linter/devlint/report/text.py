@@ -158,5 +158,5 @@ def _one_line(text: str) -> str:
     return printable(" ".join(text.split()))
 
 
-def _counted(number: int, noun: str, several: str = "") -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {several or noun + 's'}"
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
