@@ -34,6 +34,10 @@ def _report(file: Path) -> tuple[Diagnostic, ...]:
     return tuple(run.outcome.diagnostics)
 
 
+_report_once = cache(_report)
+"""The diagnostics of a file that does not change."""
+
+
 def follow(text: str, diagnostic: Diagnostic) -> str | None:
     """The program with the advised change made; None for advice that leaves the code to the reader."""
     advice, lines = diagnostic.advice or "", text.split("\n")
@@ -110,7 +114,7 @@ def test_following_advice_helps(file: Path, judge: Judge, tmp_path: Path) -> Non
     text = file.read_text(encoding="utf-8")
     changed = tmp_path / file.name
     useless = []
-    for diagnostic in _report(file):
+    for diagnostic in _report_once(file):
         followed = follow(text, diagnostic)
         if followed is None:
             continue
@@ -125,10 +129,9 @@ def test_following_advice_helps(file: Path, judge: Judge, tmp_path: Path) -> Non
     assert useless == []
 
 
-@cache
 def _reports() -> list[tuple[Path, Diagnostic]]:
     """The diagnostics of all files, each with its file."""
-    return [(file, diagnostic) for file in FILES for diagnostic in _report(file)]
+    return [(file, diagnostic) for file in FILES for diagnostic in _report_once(file)]
 
 
 def test_most_advice_is_code() -> None:
