@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from devlint.declarations import Declaration
 from devlint.diagnostics import Certainty, Diagnostic, Edit, Fix, Place, Safety, Silenced
-from devlint.selection import covering, specificity
+from devlint.selection import covering, retired_by, specificity
 from devlint.suppressions import ABOUT_SUPPRESSIONS, Suppression, Used, read_suppressions
 
 _OURS = r"DEV(?:[0-9][A-Z0-9]*)?"
@@ -25,7 +25,7 @@ def mentions_suppressions(text: str) -> bool:
 
 def silence(
     text: str, display: str, found: Sequence[Diagnostic], enabled: Sequence[Declaration], rules: Sequence[Declaration]
-) -> tuple[list[Diagnostic], list[Silenced], list[Place]]:
+) -> tuple[list[Diagnostic], list[Silenced], list[Place], set[str]]:
     """Let the comments of a file silence its diagnostics, and add the diagnostics about these comments.
 
     Args:
@@ -36,8 +36,8 @@ def silence(
         rules: all rules.
 
     Returns:
-        The reported diagnostics, the silenced ones, and the places of comments that silence nothing here, but may
-        silence what callers in other files show.
+        The reported diagnostics, the silenced ones, the places of comments that silence nothing here, but may silence
+        what callers in other files show, and the codes of the retired rules that comments name.
     """
     suppressions, covers = read_suppressions(text), covering(tuple(rules))
     kept, silenced, used = suppressions.apply(found, covers)
@@ -45,7 +45,9 @@ def silence(
     about = [diagnostic for entry in suppressions.found for diagnostic in audit.of(entry)]
     reported, unreported, _ = suppressions.apply(about, covers)
     idle = [_place_of(entry, display) for entry in suppressions.found if audit.may_serve_callers(entry)]
-    return kept + reported, silenced + unreported, idle
+    named = {selector for entry in suppressions.found for selector in entry.rules or ()}
+    retired = {code for selector in named for code in retired_by(selector, rules)}
+    return kept + reported, silenced + unreported, idle, retired
 
 
 def silence_only(
@@ -125,7 +127,7 @@ class _Audit:
         words = re.sub(r"#\s*devlint:\s*", "", entry.text, flags=re.IGNORECASE)
         keyword = re.match(r"[\w-]*", words)
         kind = "ignore-file" if keyword is not None and "file" in keyword[0].lower() else "ignore"
-        named = [word for word in re.findall(r"\w+(?:-\w+)+|[A-Za-z]+[0-9]\w*", words) if self._means(word)]
+        named = [word for word in re.findall(r"\w+(?:-\w+)+|[A-Za-z]+[0-9]\w*", words) if self._is_known(word)]
         return f"# devlint: {kind}[{', '.join(dict.fromkeys(named)) or 'RULE'}]"
 
     def _stretch(self, entry: Suppression, start: int, end: int) -> Place:
@@ -155,6 +157,10 @@ class _Audit:
     def _means(self, selector: str) -> list[Declaration]:
         """Return the rules that a selector covers."""
         return [rule for rule in self._rules if specificity(selector, rule) is not None]
+
+    def _is_known(self, selector: str) -> bool:
+        """Whether a selector covers a rule, or names a retired one."""
+        return bool(self._means(selector) or retired_by(selector, self._rules))
 
     def _idle(self, entry: Suppression) -> tuple[str, ...] | None:
         """Return the selectors that silence nothing; () when the comment as a whole does, None when all do."""
@@ -194,7 +200,7 @@ class _Audit:
             selector
             for selector in entry.rules or ()
             if selector.upper() != "ALL"
-            and not self._means(selector)
+            and not self._is_known(selector)
             and (not entry.noqa or re.fullmatch(_OURS, selector))
         ]
         said = []

@@ -40,11 +40,8 @@ class Declaration:
         return (self.name, *self.former_names)
 
     def concerns(self, text: str, facts: FileFacts, least: Certainty = Certainty.POSSIBLE) -> bool:
-        """Whether the rule has to visit a file with that text and those facts.
-
-        Conflicts that are less certain than `least` concern opt-in rules alone.
-        """
+        """Whether the rule has to visit a file with that text and those facts; less certain ones do not count."""
         if self.everywhere or (self.mentions and self.mentions in text):
             return True
         wanted = (anchored.fact for anchored in facts.facts if type(anchored.fact).__name__ in self.wants)
-        return any(self.opt_in or getattr(fact, "certainty", Certainty.CERTAIN).is_at_least(least) for fact in wanted)
+        return any(getattr(fact, "certainty", Certainty.CERTAIN).is_at_least(least) for fact in wanted)

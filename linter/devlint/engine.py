@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -28,7 +28,8 @@ from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_t
 from devlint.project import display_path, root_for
 from devlint.records import dataclass
 from devlint.report import Outcome, fingerprints
-from devlint.selection import ALWAYS, Rules, select_rules
+from devlint.retired_rules import remark
+from devlint.selection import ALWAYS, Rules, retired_by, select_rules, selectors
 from devlint.settings import Configuration, Settings
 from devlint.shown_by_calls import once
 from devlint.sources import program_of
@@ -144,6 +145,8 @@ def run(
     for batch in rest or [Batch(here, configurations.of(here), ())]:
         if batch.files or not batches:
             worker.prepare(batch)
+    wishes = [batch.configuration for batch in batches] or [configurations.of(here)]
+    retired = retired_by_settings(settings, wishes, load)
     results = _inspect(settings, load, rest, contents, worker, progress)
     cache.keep(rest, results)
     results = sorted(chain(results, *(one.values() for one in known)), key=lambda result: result.display)
@@ -161,8 +164,9 @@ def run(
         A diagnostic with a refused fix has none: the next run would refuse it too.
         """
         collected, cells = _collect(found, results, contents, load, start)
+        mentioned = retired.union(*(one.retired for one in results))
         collected = replace(collected, kept=sum(map(len, known)), script=partial(_script, batches))
-        run = _compared(collected, baselines, worker, batches)
+        run = _compared(collected, baselines, worker, batches, mentioned)
         left = tuple(replace(one, fix=None) if refuses(one) else one for one in run.outcome.diagnostics)
         run = replace(run, outcome=replace(run.outcome, diagnostics=left))
         kept = run.outcome.diagnostics
@@ -221,8 +225,19 @@ def _script(batches: Iterable[Batch]) -> str:
     return next((source.display for source in chain(by_name, filter(is_entry, found))), "")
 
 
-def _compared(collected: Run, baselines: Baselines, worker: Inspector, batches: Sequence[Batch]) -> Run:
-    """Hold a run against its baselines.
+def retired_by_settings(
+    settings: Settings, configurations: Iterable[Configuration], load: Loader = load_tools
+) -> set[str]:
+    """Return the codes of the retired rules that a command line or a configuration names."""
+    named = {selector for one in configurations for selector in selectors(settings, one)}
+    rules = load().rules if named else ()
+    return {code for selector in named for code in retired_by(selector, rules)}
+
+
+def _compared(
+    collected: Run, baselines: Baselines, worker: Inspector, batches: Sequence[Batch], retired: Collection[str]
+) -> Run:
+    """Hold a run against its baselines, and note the retired rules that these, or something else, name.
 
     An entry is stale if its file is gone, or was analysed with its rule on and does not have it any more.
     """
@@ -240,7 +255,9 @@ def _compared(collected: Run, baselines: Baselines, worker: Inspector, batches: 
         return any(rule.code == entry.code for rule in worker.rules_for(owners[path], path))
 
     stale = tuple((baseline, entry) for baseline, entry in compared.unmatched if is_stale(baseline, entry))
-    return replace(collected, outcome=compared.outcome, stale=stale)
+    note = remark({*retired, *(entry.code for _, entry in compared.unmatched)})
+    notes = (*collected.notes, note) if note else collected.notes
+    return replace(collected, outcome=compared.outcome, stale=stale, notes=notes)
 
 
 def _found(results: Iterable[FileResult], run: Run) -> Found:

@@ -18,13 +18,14 @@ from devlint.facts import FileFacts, Meeting, Step
 from devlint.project import Source, display_path
 from devlint.quoting import printable, printable_log
 from devlint.registry import find
+from devlint.retired_rules import RETIRED, remark
 from devlint.rule import Rule
 from devlint.settings import Configuration
 from devlint.sources.places import in_cell
 
 
 def explain(text: str, rules: Sequence[type[Rule]]) -> str:
-    """Return the documentation of the rule with that code or name; codes of the guard alone are known too.
+    """Return the documentation of the rule with that code or name; codes of the guard and retired rules are known too.
 
     Raises:
         ConfigError: there is no such rule; the message offers similar names.
@@ -33,6 +34,9 @@ def explain(text: str, rules: Sequence[type[Rule]]) -> str:
     for code, documentation in codes.TEXTS.items() if codes is not None else ():
         if text.strip().lower() in (code.lower(), codes.NAMES[code]):
             return f"{code} {codes.NAMES[code]} (of the guard)\n\n{documentation}"
+    for retired in RETIRED:
+        if retired.is_called(text):
+            return f"{retired.code} {retired.names[0]} (retired)\n\n{remark([retired.code])}.\n"
     rule = find(text, rules)
     former = "".join(f"Its former name is `{name}`.\n" for name in rule.former_names)
     return f"{rule.code} {rule.name} ({rule.standing()})\n{former}\n{rule.documentation_for_users()}\n"

@@ -94,21 +94,6 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True)
-class Accumulation:
-    """Something is added in place to a tensor that nothing has put where it is.
-
-    Attributes:
-        total: the tensor that it is added to.
-        added: the summand.
-        message: what PyTorch says if the two are not on one device.
-    """
-
-    total: Meeting
-    added: Meeting
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class Built:
     """A function creates a module on the CPU and calls it with one of its arguments.
 
@@ -147,13 +132,6 @@ class LeftBehind:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptTensor:
-    """A module holds a tensor as a plain attribute, `attribute`, for any use."""
-
-    attribute: str
-
-
-@dataclass(frozen=True, slots=True)
 class UnregisteredMembers:
     """A module holds modules or parameters in a plain container, which no move looks into.
 
@@ -168,39 +146,6 @@ class UnregisteredMembers:
     container: str
     member: str
     made: Step | None
-
-
-@dataclass(frozen=True, slots=True)
-class UnmovedModule:
-    """A module that is an argument or was loaded, and that nothing moves, is called with a value on a chosen device.
-
-    Attributes:
-        module: `self.encoder`.
-        name, device: its input and the device of the input.
-        trace: how that got there.
-    """
-
-    module: str
-    name: str
-    device: Device
-    trace: tuple[Step, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LayerBesideGiven:
-    """A module builds a layer on the CPU, and gives it results of a module that it was handed.
-
-    Attributes:
-        layer: `self.classifier`.
-        module: `self.model`.
-        parameter: as which the module was handed over.
-        meets: where the layer gets its results.
-    """
-
-    layer: str
-    module: str
-    parameter: str
-    meets: Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,13 +238,6 @@ class UncheckedDevice:
     use: Place | None
     receiver: str
     available: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OtherChoice:
-    """`.cuda()` behind a test that there is CUDA, where the code around it names a device that was `chosen` already."""
-
-    chosen: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -454,29 +392,6 @@ class PinnedDeviceTensor:
 
 
 @dataclass(frozen=True, slots=True)
-class PartialMove:
-    """One path moves something that goes with what another path moves, or that another path leaves where it is.
-
-    Attributes:
-        moved: the value that moves.
-        other: the value that does not move with it, although the other path moves it (`other_moves`); otherwise the
-            value of the same name on the other path.
-    """
-
-    moved: Meeting
-    other: Meeting
-    other_moves: bool
-
-
-@dataclass(frozen=True, slots=True)
-class PartialOffload:
-    """A loop collects two results that come from one device, `offloaded` after a copy to the CPU, `kept` as it is."""
-
-    offloaded: Meeting
-    kept: Meeting
-
-
-@dataclass(frozen=True, slots=True)
 class Reveal:
     """`reveal_device(value)` was executed; `text` is the value's device in the domain's notation."""
 
@@ -484,20 +399,15 @@ class Reveal:
 
 
 Fact: TypeAlias = (
-    Accumulation
-    | Built
+    Built
     | Conflict
     | LeftBehind
-    | KeptTensor
     | UnregisteredMembers
-    | UnmovedModule
-    | LayerBesideGiven
     | UnforwardedDevice
     | IgnoredDevice
     | StaleOptimizer
     | DiscardedMove
     | UncheckedDevice
-    | OtherChoice
     | LostIndex
     | VisibilityConflict
     | InvalidDevice
@@ -510,8 +420,6 @@ Fact: TypeAlias = (
     | LoopInvariantTransfer
     | ReadBeforeSync
     | PinnedDeviceTensor
-    | PartialMove
-    | PartialOffload
     | Reveal
 )
 

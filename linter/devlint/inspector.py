@@ -27,7 +27,7 @@ from devlint.discovery import members_of
 from devlint.errors import DevlintError, LimitError, SourceError
 from devlint.project import Project, Source, display_path
 from devlint.records import dataclass
-from devlint.selection import Rules, Selection, names_rules, select_rules
+from devlint.selection import Rules, Selection, select_rules, selectors
 from devlint.settings import Configuration, Settings
 from devlint.shown_by_calls import at_its_call, once
 from devlint.sources.program import Cell
@@ -169,6 +169,7 @@ class FileResult:
         used: the comments of other files that silence something which calls in this one show.
         idle: the comments of this file that silence nothing, but may silence what calls in other files show.
         texts: the other files in which calls in this one show something; the result rests on their texts as a whole.
+        retired: the codes of the retired rules that its comments name.
         traceback: of an internal error, or "".
         traces: the files that were read for it, unless an earlier result of this process has them.
         digest: a name for the content that the diagnostics are about; empty if this run has not checked the file.
@@ -182,6 +183,7 @@ class FileResult:
     used: tuple[Place, ...] = ()
     idle: tuple[Place, ...] = ()
     texts: tuple[str, ...] = ()
+    retired: tuple[str, ...] = ()
     traceback: str = ""
     traces: tuple[Trace, ...] = ()
     digest: str = ""
@@ -244,22 +246,12 @@ class _Workplace:
 
     @property
     def least(self) -> Certainty:
-        """The least certainty of a reported error, but for opt-in rules where nobody asks for one."""
-        return self._wanted or Certainty.ON_ACCELERATOR
-
-    @property
-    def _wanted(self) -> Certainty | None:
-        return self._settings.min_certainty or self.configuration.min_certainty
+        """The least certainty of a reported error."""
+        return self._settings.min_certainty or self.configuration.min_certainty or Certainty.ON_ACCELERATOR
 
     def reports(self, diagnostic: Diagnostic) -> bool:
         """Whether a diagnostic is certain enough."""
-        if self._wanted is None and diagnostic.code in self._opt_in:
-            return True
         return diagnostic.certainty.is_at_least(self.least)
-
-    @cached_property
-    def _opt_in(self) -> frozenset[str]:
-        return frozenset(rule.code for rule in self._load().rules if rule.opt_in)
 
     def graded(self, found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
         """Yield the diagnostics that are certain enough, with the severity that the configuration asks for."""
@@ -317,7 +309,7 @@ class Inspector:
             RuleError: a rule package does not keep its contract.
         """
         place = self._workplace(batch)
-        if names_rules(self._settings, batch.configuration):
+        if selectors(self._settings, batch.configuration):
             _ = place.selection
         if batch.configuration.signatures:
             _ = place.analysis
@@ -454,13 +446,14 @@ class Inspector:
     ) -> FileResult:
         """Return the result of a file with the diagnostics of its rules."""
         enabled = place.selection.rules_for(source.path)
-        kept, silenced, idle = silence(source.text, source.display, found, enabled, self._load().rules)
+        kept, silenced, idle, retired = silence(source.text, source.display, found, enabled, self._load().rules)
         quiet = tuple(place.graded_silenced(silenced))
         return replace(
             result,
             diagnostics=tuple(one_cause.once(tuple(place.graded(kept)), quiet)),
             silenced=(*result.silenced, *quiet),
             idle=tuple(idle),
+            retired=tuple(sorted(retired)),
         )
 
     def _with_elsewhere(

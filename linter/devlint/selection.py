@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
@@ -13,6 +13,7 @@ from devlint.diagnostics import Diagnostic, Severity
 from devlint.errors import ConfigError
 from devlint.patterns import Patterns
 from devlint.records import dataclass
+from devlint.retired_rules import RETIRED, Retired
 from devlint.settings import Configuration, Settings, patterns_of
 
 Rules: TypeAlias = tuple[Declaration, ...]
@@ -23,7 +24,7 @@ ALWAYS = {"DEV901": "syntax-error", "DEV903": "internal-error"}
 _EXACT = 100
 
 
-def specificity(selector: str, rule: Declaration) -> int | None:
+def specificity(selector: str, rule: Declaration | Retired) -> int | None:
     """Return how closely a selector names a rule, None if not: `ALL` < `DEV1` < `DEV101` = a name of the rule."""
     wanted = selector.strip()
     if wanted.upper() == "ALL":
@@ -33,6 +34,12 @@ def specificity(selector: str, rule: Declaration) -> int | None:
     if re.fullmatch(r"[A-Z]+[0-9]*", wanted.upper()) and rule.code.startswith(wanted.upper()):
         return len(wanted)
     return None
+
+
+def retired_by(selector: str, rules: Iterable[Declaration]) -> frozenset[str]:
+    """Return the codes of the retired rules that a selector names; none if it covers one of `rules`."""
+    codes = frozenset(one.code for one in RETIRED if specificity(selector, one) is not None)
+    return codes if codes and not any(specificity(selector, rule) is not None for rule in rules) else frozenset()
 
 
 def covering(rules: Rules) -> Callable[[str, Diagnostic], bool]:
@@ -130,27 +137,29 @@ def _severity(configuration: Configuration, rule: Declaration) -> Severity | Non
     return found
 
 
-def names_rules(settings: Settings, configuration: Configuration) -> bool:
-    """Whether there is a selector at all, which may be wrong."""
-    wishes = (settings.select, settings.ignore, settings.extend_select, configuration.select, configuration.ignore)
-    more = (configuration.extend_select, configuration.severity, configuration.per_file_ignores)
-    return any((*wishes, *more))
+def selectors(settings: Settings, configuration: Configuration) -> list[str]:
+    """Return all selectors, which may be wrong."""
+    return [one for _, named in (*_of_command(settings), *_of_file(configuration)) for one in named]
+
+
+def _of_command(settings: Settings) -> Iterator[tuple[str, Sequence[str]]]:
+    names = ("select", "ignore", "extendSelect") if settings.in_editor else ("--select", "--ignore", "--extend-select")
+    return zip(names, (settings.select or (), settings.ignore, settings.extend_select), strict=True)
+
+
+def _of_file(configuration: Configuration) -> Iterator[tuple[str, Sequence[str]]]:
+    yield "select", configuration.select or ()
+    yield "ignore", configuration.ignore
+    yield "extend-select", configuration.extend_select
+    yield "severity", [selector for selector, _ in configuration.severity]
+    yield from ((f'per-file-ignores."{pattern}"', codes) for pattern, codes in configuration.per_file_ignores)
 
 
 def _validate(settings: Settings, configuration: Configuration, rules: Rules) -> None:
-    names = ("select", "ignore", "extendSelect") if settings.in_editor else ("--select", "--ignore", "--extend-select")
-    given = (settings.select or (), settings.ignore, settings.extend_select)
-    for name, selectors in zip(names, given, strict=True):
-        _require_known(selectors, rules, name, None)
-    in_file = (
-        ("select", configuration.select or ()),
-        ("ignore", configuration.ignore),
-        ("extend-select", configuration.extend_select),
-        ("severity", tuple(selector for selector, _ in configuration.severity)),
-        *((f'per-file-ignores."{pattern}"', codes) for pattern, codes in configuration.per_file_ignores),
-    )
-    for key, selectors in in_file:
-        _require_known(selectors, rules, key, configuration.file)
+    for name, given in _of_command(settings):
+        _require_known(given, rules, name, None)
+    for key, given in _of_file(configuration):
+        _require_known(given, rules, key, configuration.file)
 
 
 def _require_known(selectors: Sequence[str], rules: Rules, where: str, file: str | None) -> None:
@@ -159,7 +168,7 @@ def _require_known(selectors: Sequence[str], rules: Rules, where: str, file: str
         if "select" not in where.lower() and (name.upper() in ALWAYS or name.lower() in ALWAYS.values()):
             why = "says that a file could not be analysed, and always does; exclude the file instead"
             raise ConfigError(f"{where}: {selector} {why}", path=file)
-        if name.upper() == "ALL" or any(specificity(name, rule) is not None for rule in rules):
+        if retired_by(name, ()) or any(specificity(name, rule) is not None for rule in rules):
             continue
         from devlint.registry import candidates
 

@@ -82,7 +82,7 @@ class Configuration:
         inherited: the folders that keys from other files are relative to, by key, where that is not `root`.
         baseline: the file of the baseline, absolute; it need not exist.
         devices: how many CUDA devices to assume; None: any number.
-        min_certainty: report nothing less certain; None: only opt-in rules report possible errors.
+        min_certainty: report nothing less certain; None: `on-accelerator`.
     """
 
     file: str | None

@@ -118,24 +118,21 @@ def test_any_element_is_none_in_particular() -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "fresh", "made", "of_call", "of_named_call", "returned"),
+    ("place", "fresh", "made", "returned"),
     [
-        (X, False, False, False, False, False),
-        (LOADED, True, True, True, True, False),
-        (LOADED.attribute("a"), True, True, True, True, False),
-        (AccessPath(Fresh("layers[0]()", (1, 0))), True, True, True, False, False),
-        (COMPUTED, True, True, False, False, False),
-        (COMPUTED.call("to"), True, True, False, False, True),
-        (COMPUTED.call("to").called_at(4, 2), True, True, True, False, False),
-        (X.call("to"), False, False, False, False, True),
-        (X.call("to").called_at(4, 2), False, True, False, False, False),
+        (X, False, False, False),
+        (LOADED, True, True, False),
+        (LOADED.attribute("a"), True, True, False),
+        (AccessPath(Fresh("layers[0]()", (1, 0))), True, True, False),
+        (COMPUTED, True, True, False),
+        (COMPUTED.call("to"), True, True, True),
+        (COMPUTED.call("to").called_at(4, 2), True, True, False),
+        (X.call("to"), False, False, True),
+        (X.call("to").called_at(4, 2), False, True, False),
     ],
 )
-def test_results(
-    place: AccessPath, fresh: bool, made: bool, of_call: bool, of_named_call: bool, returned: bool
-) -> None:
-    found = place.is_fresh, place.is_made, place.is_of_call, place.is_of_named_call, place.is_returned
-    assert found == (fresh, made, of_call, of_named_call, returned)
+def test_results(place: AccessPath, fresh: bool, made: bool, returned: bool) -> None:
+    assert (place.is_fresh, place.is_made, place.is_returned) == (fresh, made, returned)
 
 
 def test_a_result_knows_where_it_was_made() -> None:
@@ -177,17 +174,17 @@ def test_the_last_name_of_a_place(place: AccessPath, last: str, end: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("place", "called", "passes"),
+    ("place", "passes"),
     [
-        (AccessPath("device"), True, False),
-        (SELF.attribute("_device"), True, False),
-        (SELF.attribute("device"), True, True),
-        (SELF.attribute("device_ids").item(0), False, True),
-        (X.item("device"), False, False),
+        (AccessPath("device"), False),
+        (SELF.attribute("_device"), False),
+        (SELF.attribute("device"), True),
+        (SELF.attribute("device_ids").item(0), True),
+        (X.item("device"), False),
     ],
 )
-def test_devices_by_name(place: AccessPath, called: bool, passes: bool) -> None:
-    assert (place.is_called_device, place.passes_device) == (called, passes)
+def test_devices_by_name(place: AccessPath, passes: bool) -> None:
+    assert place.passes_device == passes
 
 
 def test_an_attribute_is_read_anywhere_on_the_way() -> None:

@@ -260,6 +260,16 @@ def test_a_server_answers_what_an_editor_asks_of_its_documents(project: Path) ->
     converse(project, talk)
 
 
+def test_a_retired_rule_is_one_message_and_no_error(project: Path) -> None:
+    async def talk(client: Client) -> None:
+        client.open("a.py", MENDED)
+        assert await client.diagnostics() == []
+        note = 'in a later version, DEV114 becomes a part of DEV103, at the level "possible"'
+        assert client.messages == [f"devlint: DEV114 is retired and reports nothing; {note}"]
+
+    converse(project, talk, options={"select": ["DEV114", "DEV101"], "ignore": ["cpu-tensor-beside-unplaced-value"]})
+
+
 def test_a_misspelled_setting_is_shown(project: Path) -> None:
     async def talk(client: Client) -> None:
         client.open("a.py", MENDED)

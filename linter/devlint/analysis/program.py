@@ -23,10 +23,7 @@ from devlint.analysis.execution.steps import Steps
 from devlint.analysis.files import Files
 from devlint.analysis.findings import (
     client,
-    cpu_layer_in_wrapper,
     device_not_forwarded,
-    partial_move,
-    unknown_operand,
     unregistered_members,
 )
 from devlint.analysis.index import classes, imports, later_moves
@@ -150,8 +147,6 @@ class Program(Files):
         frame = Frame(self, loaded.scope, loaded.globals, {}, None, "", recording, InferredKinds())
         default = UNKNOWN_DEVICE if loaded.imports_default else CPU
         after = execute(frame, loaded.scope.body, Environment(default=default))
-        partial_move.record(frame)
-        unknown_operand.record(frame)
         if after is not None:
             device_not_forwarded.note_unforwarded(frame, after)
             loaded.globals.names.update({**after.names, **dict.fromkeys(loaded.scope.rebound, UNKNOWN)})
@@ -245,7 +240,6 @@ class Program(Files):
         generic = self.generic(outside, cls)
         if generic is not None:
             unregistered_members.note_members(frame, cls, generic.heap, generic.value.object)
-            cpu_layer_in_wrapper.note(frame, cls, generic.heap, generic.value.object)
 
     def _analyse(self, loaded: LoadedFile, closure: Closure, owner: UserClass | None) -> set[ir.Function]:
         """Executes a function for an entry of which only the declaration is known, and records its facts.

@@ -23,7 +23,7 @@ from devlint.reads import Part
 from devlint.records import dataclass
 from devlint.traces import Trace
 
-FORMAT = 9
+FORMAT = 10
 """Rises with the form of the file."""
 
 
@@ -38,6 +38,7 @@ class _Kept:
     idle: tuple[Place, ...] = ()
     texts: tuple[str, ...] = ()
     """The other files whose texts it rests on."""
+    retired: tuple[str, ...] = ()
 
     @property
     def files(self) -> frozenset[str]:
@@ -64,6 +65,7 @@ class _Kept:
             tuple(map(change, self.used)),
             tuple(map(change, self.idle)),
             tuple(map(rename, self.texts)),
+            self.retired,
         )
 
 
@@ -140,6 +142,7 @@ class Cache(NoCache):
                     used=kept.used,
                     idle=kept.idle,
                     texts=kept.texts,
+                    retired=kept.retired,
                 )
         return recalled
 
@@ -184,7 +187,13 @@ class Cache(NoCache):
             name = name_of(result.display)
             if name in traces and result.is_final:
                 new_one = _Kept(
-                    result.diagnostics, result.silenced, result.elsewhere, result.used, result.idle, result.texts
+                    result.diagnostics,
+                    result.silenced,
+                    result.elsewhere,
+                    result.used,
+                    result.idle,
+                    result.texts,
+                    result.retired,
                 )
                 kept[name] = new_one.with_files(name_of)
         self._write(key, _Memory(traces, kept, self._members.get(key, "")))

@@ -153,12 +153,13 @@ def _show_settings(settings: Settings) -> int:
     """Print what holds for the files of a run, once for each configuration; return the exit code."""
     from devlint import engine
     from devlint.explain import describe_settings
+    from devlint.retired_rules import remark
 
-    shown = [
-        describe_settings(batch.configuration, batch.root, len(batch.files), rules)
-        for batch, rules in engine.effective(settings)
-    ]
-    put("\n".join(shown))
+    found = engine.effective(settings)
+    put("\n".join(describe_settings(one.configuration, one.root, len(one.files), rules) for one, rules in found))
+    note = remark(engine.retired_by_settings(settings, (one.configuration for one, _ in found)))
+    if note:
+        say("note", note)
     return 0
 
 

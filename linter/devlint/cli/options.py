@@ -54,7 +54,7 @@ _SETTINGS = (
         "--min-certainty",
         type=click.Choice(["certain", "on-accelerator", "possible"]),
         help="Hide less certain reports. `certain`: fails on every path; `on-accelerator`: fails on an accelerator; "
-        "`possible`: fails for some callers.  [default: on-accelerator; opt-in rules report at every level]",
+        "`possible`: fails for some callers.  [default: on-accelerator]",
     ),
     click.option("--config", type=_PATH, help="Use this TOML file or profile for every source file."),
     click.option("--isolated", is_flag=True, help="Read no configuration file."),

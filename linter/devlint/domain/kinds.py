@@ -45,12 +45,6 @@ class ConflictKind(enum.Enum):
     """A tensor whose memory Python reads, and the CPU."""
     CPU_ARGUMENT = "cpu-argument"
     """A tensor that the operation wants on the CPU, and the CPU."""
-    UNKNOWN_OPERAND = "unknown-operand"
-    """A value whose device is unknown, and one on the CPU."""
-    ESCAPING_CPU_TENSOR = "escaping-cpu-tensor"
-    """The same, where the operand that the CPU tensor meets is not seen."""
-    RESULT = "result"
-    """The result of a function: one that follows something, which comes first, and one on the CPU."""
 
 
 class TensorRole(enum.Enum):

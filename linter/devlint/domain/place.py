@@ -233,28 +233,9 @@ class AccessPath(NamedTuple):
         return type(self.root) is Fresh or any(step.made for step in self.steps)
 
     @property
-    def is_of_call(self) -> bool:
-        """Whether it is what a call returns that the execution has made, or a part of that."""
-        if not isinstance(self.root, Fresh):
-            return False
-        return self.root.text.endswith("()") or any(step.made for step in self.steps)
-
-    @property
-    def is_of_named_call(self) -> bool:
-        """Whether it is what the call of something with a name returns, or a part of that: `load()`."""
-        if not isinstance(self.root, Fresh):
-            return False
-        return self.root.text.endswith("()") and self.root.text[:-2].isidentifier()
-
-    @property
     def is_of_self(self) -> bool:
         """Whether it is an attribute of `self`, or a part of one."""
         return self.root == "self" and bool(self.steps) and self.steps[0].kind is StepKind.ATTRIBUTE
-
-    @property
-    def is_called_device(self) -> bool:
-        """Whether its name says that it is a device: `device`, `self.device`."""
-        return str(self).endswith("device")
 
     @property
     def has_attribute(self) -> bool:

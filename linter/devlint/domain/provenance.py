@@ -54,9 +54,6 @@ class Origin:
 OTHERS = "other elements of a list"
 """The subject of a stray that stands for all elements of a list: one of them was created on the CPU."""
 
-CALLEES = "a path of the callee"
-"""The subject of a stray that a function returns: what it was given has chosen the path, which callers may know."""
-
 TURN = "a turn of a loop"
 """The subject of a stray that a loop begins with: the first turn has it, whatever the later ones leave."""
 
@@ -66,7 +63,7 @@ class CpuOnOnePath:
     """How a value was created on the CPU, on one of the paths to a place.
 
     Attributes:
-        subject: what chose the path, `OTHERS` or `CALLEES`; of these two it is not said that it meets anything.
+        subject: what chose the path, or `OTHERS`, of which it is not said that it meets anything.
         rank: how many dimensions it has on that path, as for a tensor.
         beside: where it is on the other paths.
         is_later: a turn of a loop has created it, so that only the next turn meets it, if there is one.
@@ -81,4 +78,4 @@ class CpuOnOnePath:
     @property
     def may_meet(self) -> bool:
         """Whether the value may meet others on that path."""
-        return self.subject not in (OTHERS, CALLEES)
+        return self.subject != OTHERS

@@ -69,7 +69,6 @@ class Operand:
     Attributes:
         exemption: which tensors the operation takes from another device on this side.
         certain: it is known to be a tensor or a module, not a number.
-        likely: if its device is not known, something speaks for its being a tensor that may be anywhere.
         parameter: the name of the operation's parameter.
         file: the display path of the file that `span` is in.
         role: its part in the operation.
@@ -92,7 +91,6 @@ class Operand:
     module: OwnerModule | None = None
     file: str = ""
     stray: CpuOnOnePath | None = None
-    likely: bool = True
     batch: AccessPath | None = None
     inside: AtOperation | None = None
     object: ObjectId | None = None

@@ -20,7 +20,7 @@ from devlint.domain.device import CPU, UNKNOWN_DEVICE, Concrete, Device, Variabl
 from devlint.domain.device import join as join_devices
 from devlint.domain.kinds import OriginKind, Spelling, TensorRole
 from devlint.domain.place import AccessPath
-from devlint.domain.provenance import CALLEES, OTHERS, CpuOnOnePath, Origin
+from devlint.domain.provenance import OTHERS, CpuOnOnePath, Origin
 from devlint.frontend.ir import Annotation, Function, Span
 from devlint.records import dataclass
 
@@ -581,8 +581,7 @@ def together(left: Value, right: Value) -> Value:
 def _created(value: Value) -> CpuOnOnePath | None:
     """How a value was created on the CPU, always or on one of the paths that have met."""
     if not isinstance(value, Tensor) or value.device != CPU or value.origin is None:
-        stray = cpu_on_one_path(value)
-        return stray if stray is not None and stray.subject != CALLEES else None
+        return cpu_on_one_path(value)
     forgotten = value.origin.kind in (OriginKind.CREATED, OriginKind.HOST) and value.origin.is_unasked
     return CpuOnOnePath(value.origin, OTHERS, value.rank) if forgotten else None
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from devlint.records import dataclass
+from devlint.retired_rules import RETIRED, remark
 from devlint.settings import Settings, did_you_mean
 
 HINTS = ("bindings", "off")
@@ -32,6 +33,12 @@ class Options:
     ignore: tuple[str, ...] = ()
     config: Path | None = None
     problems: tuple[str, ...] = ()
+
+    @property
+    def remark(self) -> str:
+        """A note on the retired rules that the settings name; "" if they name none."""
+        named = (*(self.select or ()), *self.extend_select, *self.ignore)
+        return remark({one.code for one in RETIRED if any(map(one.is_called, named))})
 
     def settings(self, path: Path, workspace: Path | None) -> Settings:
         """Return the command line that these settings stand for, for a file or a folder in a workspace."""

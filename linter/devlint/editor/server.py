@@ -153,6 +153,9 @@ class Server(LanguageServer):
         for problem in self.options.problems:
             text = printable(f"devlint: {problem}; devlint ignores it")
             self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, text))
+        if self.options.remark:
+            text = f"devlint: {self.options.remark}"
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Info, text))
 
     def withdraw(self, uri: str) -> None:
         """Take the diagnostics of a document away; those of the saved file take their place."""

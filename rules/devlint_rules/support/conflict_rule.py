@@ -20,21 +20,19 @@ class ConflictRule(SurroundedRule):
 
     A conflict that only a caller shows is reported there too, and the calls that lead to the operation are notes.
 
-    `possible`: only those that are merely possible, or only the others; None for all of them.
-    `fixes`: the remedy is also offered as a fix, where there is one.
+    `possible`: also those that are merely possible.
     """
 
     wants = (Conflict,)
     kind: ClassVar[ConflictKind]
-    possible: ClassVar[bool | None] = None
-    fixes: ClassVar[bool] = True
+    possible: ClassVar[bool] = True
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the conflicts of this rule's kind at the node."""
         for conflict in self.facts_of(node, Conflict):
             if conflict.kind is not self.kind or self.is_for_another_rule(node, conflict):
                 continue
-            if self.possible is not None and self.possible is not (conflict.certainty is Certainty.POSSIBLE):
+            if conflict.certainty is Certainty.POSSIBLE and not self.possible:
                 continue
             place = self.place_of(node)
             site = Site(place, self.surroundings(), self.syntax())
@@ -47,7 +45,7 @@ class ConflictRule(SurroundedRule):
                 related=(*both_stories(conflict), *story(conflict.led)),
                 pytorch=conflict.message,
                 advice=remedy.advice,
-                fix=remedy.fix if self.fixes else None,
+                fix=remedy.fix,
                 calls=(*(step.place for step in conflict.led[:1]), *conflict.other_calls),
                 cause=cause_of(conflict, site),
             )

@@ -14,7 +14,6 @@ __all__ = [
     "ELSEWHERE",
     "LEADS_THERE",
     "SELECTED",
-    "TWO_DEVICES_LATER",
     "both_stories",
     "in_words",
     "index_of",
@@ -34,8 +33,7 @@ _NEEDS = "needs both on the same device"
 """What an operation needs of its two operands."""
 
 ELSEWHERE = "may be on another device"
-ANOTHER = "may be another device"
-"""What a message says of a value, and of a device with a name, where only the caller knows more."""
+"""What a message says of a value where only the caller knows more."""
 
 _WITHOUT_GENERATOR = "without `generator=`"
 """How the trace of a generator begins that no code of the program creates."""
@@ -49,12 +47,6 @@ _ON_CPU = (ConflictKind.HOST, ConflictKind.CPU_ARGUMENT)
 LEADS_THERE = "this call leads there"
 """The label of a reported call that leads to the operation, where none of the two values stands at the call."""
 
-TWO_DEVICES_LATER = (
-    "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu! "
-    "(at a later operation)"
-)
-"""What PyTorch says where a tensor on an accelerator and one on the CPU are combined, behind the reported line."""
-
 
 def on_two_devices(conflict: Conflict) -> str:
     """The sentence that says which two values an operation finds on which two devices."""
@@ -65,22 +57,8 @@ def on_two_devices(conflict: Conflict) -> str:
             return _of_generator(conflict)
         case ConflictKind.HOST | ConflictKind.CPU_ARGUMENT:
             return _wanted_on_cpu(conflict)
-        case ConflictKind.RESULT:
-            return _of_results(conflict)
-        case ConflictKind.ESCAPING_CPU_TENSOR:
-            return _of_handed_on(conflict)
-        case ConflictKind.UNKNOWN_OPERAND:
-            return _of_unplaced(conflict)
         case _:
             return _of_operands(conflict)
-
-
-def _of_results(conflict: Conflict) -> str:
-    first, second = conflict.first, conflict.second
-    told = f"one path returns {quoted(second.name)} on {in_words(second.device)}, another path returns"
-    if _names_its_device(first):
-        return f"{told} {quoted(first.name)}, which {ELSEWHERE}"
-    return f"{told} a tensor on {in_words(first.device)}"
 
 
 def _of_operands(conflict: Conflict) -> str:
@@ -100,40 +78,9 @@ def _of_operands(conflict: Conflict) -> str:
     return f"{told} and {name} on {where}: {operation} {_NEEDS}"
 
 
-def _of_unplaced(conflict: Conflict) -> str:
-    first, second, operation = conflict.first, conflict.second, _operation(conflict)
-    told = f"{quoted(second.name)} is on {in_words(second.device)}"
-    if conflict.operation == first.name:
-        return f"{told} and goes to {operation}, but {_may_differ(first)}"
-    if conflict.operation.startswith("self."):
-        return f"{told} and goes to {operation} together with {quoted(first.name)}, but {_may_differ(first)}"
-    return f"{told}, but {_may_differ(first)}: {operation} {_NEEDS}"
-
-
-def _may_differ(side: Meeting) -> str:
-    """The half of a sentence that says that a value may be on another device than the CPU."""
-    if _is_named_device(side):
-        return f"{in_words(side.device)} {ANOTHER}"
-    return f"{in_words(side.device).removeprefix('the device of ')} {ELSEWHERE}"
-
-
 def _is_named_device(side: Meeting) -> bool:
     """Whether the device of a value has a name of its own, as `device` is one."""
     return all(variable.names_device for variable in variables_of(side.device))
-
-
-def _of_handed_on(conflict: Conflict) -> str:
-    beside, made = conflict.first, conflict.second
-    it = "it (or a value computed from it)"
-    match conflict.operation:
-        case "return" | "yield" as how:
-            what = f"the function {how}s {it}"
-        case stored if stored.endswith(" ="):
-            what = f"the function keeps {it} in {quoted(stored.removesuffix(' ='))}"
-        case called:
-            what = f"the function passes {it} to {quoted(called)}"
-    told = f"{quoted(made.name)} is on {in_words(made.device)}, and {what}"
-    return f"{told}, but {_may_differ(beside)}"
 
 
 def _of_index(conflict: Conflict) -> str:
@@ -213,11 +160,8 @@ def _label(conflict: Conflict, side: Meeting) -> str:
         return _draws(side) if is_first else f"its default generator {where}" if _is_default(side) else where
     if conflict.kind is ConflictKind.INDEX and conflict.operation == SELECTED and not is_first:
         return ELSEWHERE if _names_its_device(side) else in_words(side.device)
-    named = conflict.kind in (*_ON_CPU, ConflictKind.RESULT) and _names_its_device(side)
-    if is_first and named:
+    if is_first and conflict.kind in _ON_CPU and _names_its_device(side):
         return ELSEWHERE
-    if is_first and conflict.kind in (ConflictKind.UNKNOWN_OPERAND, ConflictKind.ESCAPING_CPU_TENSOR):
-        return ANOTHER if _is_named_device(side) else ELSEWHERE
     return in_words(side.device)
 
 

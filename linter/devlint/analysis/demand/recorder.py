@@ -87,7 +87,7 @@ class Recorder:
         if isinstance(fact, Reveal):
             if known is not None and known.fact != fact:
                 fact = Reveal("unknown")  # a line that is executed several times, each time for other values
-        elif known is not None and not _is_merely_possible(known.fact):
+        elif known is not None:
             return
         found[key] = Anchored(self._place(file, span), fact)
 
@@ -307,5 +307,5 @@ def _files_of(conflict: Conflict) -> set[str]:
 
 
 def _is_merely_possible(fact: Fact) -> bool:
-    """Whether a conflict is one that only opt-in rules tell of: what is known to happen goes before it."""
+    """Whether a fact is a conflict that no call is known to show."""
     return isinstance(fact, Conflict) and fact.certainty is Certainty.POSSIBLE

@@ -18,7 +18,7 @@ from devlint.domain.kinds import OriginKind
 from devlint.domain.place import UNNAMED, AccessPath, Fresh
 from devlint.domain.provenance import Origin
 from devlint.domain.size import GROWING, limited
-from devlint.domain.summary import Operand, Requirement
+from devlint.domain.summary import Requirement
 from devlint.domain.value import (
     PROCESSES,
     SOME_DIMENSIONS,
@@ -89,7 +89,7 @@ _OF_NUMBERS = frozenset(f"builtins.{name}" for name in ("max", "min", "abs", "ro
 
 
 def name_of_result(function: Value, text: str) -> str:
-    """What the result of a call is called; of most calls it may well be a tensor."""
+    """What the result of a call is called; a number that Python computes has no name."""
     if isinstance(function, Library) and function.name in _OF_NUMBERS:
         return UNNAMED
     return f"{text.rpartition('.')[2]}()"
@@ -104,7 +104,6 @@ class Loop:
         breaks, continues: the environments with which `break` and `continue` leave its body; `continued` is the latest.
         plan: what its text says.
         branching: how many branches are around its body; what is in no other branch happens in each turn.
-        collected: the tensors that a turn has appended to lists, each with its list and where it stands.
     """
 
     scopes: int = 0
@@ -113,7 +112,6 @@ class Loop:
     continued: Environment | None = None
     plan: Plan = NO_PLAN
     branching: int = 0
-    collected: list[tuple[Tensor, ObjectId, Span]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +203,6 @@ class Frame:
         proofs: what opaque values have been found to be, in this execution or an earlier one of this body.
         requirements: pairs of devices that only callers can compare.
         conflicts: conflicts met in this execution, recorded or not.
-        reported: where the values of those that are recorded were made.
         uses: CUDA devices that were used though nothing had made sure of them.
         displays: where the elements of tuple and list displays stand, by the display.
         raised: for each `try` around the present point, the environments in which its body raises.
@@ -217,7 +214,6 @@ class Frame:
             without a device that is missing.
         budget: see `Budget`.
         unrolled: how many turns one turn of each loop around the present point counts for together.
-        moved_in_branches: by the place of an `if`, the names that its branches move, each with its tensor behind it.
         calling: for each module around the present point whose parts are called, how many have been called in it.
         deep: by the place of a loop deep inside others, what is known of how it begins; see `loop_statements`.
         forwards: the function passes on, to somebody, the device that it was given.
@@ -228,18 +224,12 @@ class Frame:
         paths: the same of events, by their place.
         is_called_by_name: see `client.is_called_by_name`; None if nobody has asked.
         taken, skipped: the sides of branches that were executed, and those that a known test has left out.
-        results: what each `return` on a path with an accelerator gives, and where it stands.
         stores: what was stored in attributes of objects, with whether that registers it.
-        partial: by the path of what two paths have left, what one of them has moved and the other has not.
         batches: by what a loop takes one by one, the event that has moved a part of it.
-        parts: by the path of what two paths have left, what one of them has as a part of such.
-        unplaced: by where a tensor was left on the CPU, the operation, its place, and the two that meet in it first.
         joined: by where a tensor was created on the CPU, the operations in which it met something unplaced.
-        handed_on: by the event that left a tensor on the CPU, how it is first handed on: "return", "self.x =".
         default_device_callees: functions that are called under a default device other than their file's.
         within: the execution that records facts and has come to this one with its own objects.
         lazy: by object, what fills it when somebody iterates over it.
-        collected: by list, what was appended to it that is left on the CPU, or of which nothing says where it is.
         touches_devices: something here or in a callee is on a device, names one or cannot be followed.
         called: the parameters that were called, or had a method called.
         tested: the parameters, and the places in them, that a branch or an operation has asked about without an answer.
@@ -274,7 +264,6 @@ class Frame:
     exits: int = 0
     requirements: list[Requirement] = field(default_factory=list)
     conflicts: list[Requirement] = field(default_factory=list)
-    reported: set[tuple[str, Span]] = field(default_factory=set)
     displays: dict[Span, tuple[Span, ...]] = field(default_factory=dict)
     handled: int = 0
     answered: int = 0
@@ -286,7 +275,6 @@ class Frame:
     scopes: list[DeviceScope] = field(default_factory=list)
     budget: Budget = field(default_factory=Budget)
     unrolled: int = 1
-    moved_in_branches: dict[Span, dict[frozenset[str], dict[str, Operand]]] = field(default_factory=dict)
     calling: list[int] = field(default_factory=list)
     deep: dict[Span, DeepLoop] = field(default_factory=dict)
     forwards: bool = False
@@ -298,18 +286,12 @@ class Frame:
     is_called_by_name: bool | None = None
     taken: set[Side] = field(default_factory=set)
     skipped: set[Side] = field(default_factory=set)
-    results: list[tuple[Value, Span]] = field(default_factory=list)
     stores: list[tuple[ObjectId, str, Stored]] = field(default_factory=list)
-    partial: dict[AccessPath, tuple[Operand, Operand]] = field(default_factory=dict)
     batches: dict[AccessPath, Origin] = field(default_factory=dict)
-    parts: dict[AccessPath, AccessPath] = field(default_factory=dict)
-    unplaced: dict[tuple[str, Span], tuple[str, Span, Operand, Operand]] = field(default_factory=dict)
     joined: dict[tuple[str, Span], set[Span]] = field(default_factory=dict)
-    handed_on: dict[Origin, str] = field(default_factory=dict)
     default_device_callees: set[Function] = field(default_factory=set)
     within: Frame | None = None
     lazy: dict[ObjectId, Callable[[Environment], None]] = field(default_factory=dict)
-    collected: dict[ObjectId, list[Operand]] = field(default_factory=dict)
     touches_devices: bool = False
     called: set[AccessPath] = field(default_factory=set)
     tested: set[AccessPath] = field(default_factory=set)
@@ -454,13 +436,6 @@ class Frame:
         if self.recording:
             self.program.recorder.record(self.globals.file, span, fact, doubts)
 
-    def record_conflict(self, clash: Requirement) -> None:
-        """Notes a conflict, and of one that is recorded that its values are told of."""
-        self.conflicts.append(clash)
-        if self.recording:
-            origins = (clash.first.origin, clash.second.origin)
-            self.reported.update((origin.file, origin.span) for origin in origins if origin is not None)
-
     def record_at(self, file: str, span: Span, fact: Fact) -> None:
         """Records a fact about a place that this execution need not have reached; else whoever calls it may."""
         if self.recording and file == self.file:
@@ -518,10 +493,6 @@ class Frame:
         declared = [one.annotation for one in parameters if one.name == value.path.name and one.annotation is not None]
         names = {self.program.qualified(self.globals, name) for item in declared for name in item.names}
         return value.kind is not Kind.OTHER and not TENSOR_NAMES.isdisjoint(names)
-
-    def is_likely_tensor(self, value: Opaque) -> bool:
-        """Whether a call has returned a value, or it has a shape, or others are put where it is; numbers rarely are."""
-        return value.path.is_of_call or value.path in self.proofs.dimensional or value.path in self.proofs.followed
 
     def tensor(self, value: Opaque) -> Tensor:
         """An opaque value that is known to be a tensor, as one."""

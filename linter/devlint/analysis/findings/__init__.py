@@ -12,17 +12,9 @@ From the bottom up:
 * `discarded`: moves whose result is thrown away.
 * `host_waits`: reads and copies for which the host waits for the device, and tensors that are created and then moved
   at once; no conflicts.
-* `partial_move`: values that one path moves and another path does not.
 * `pytorch_messages`: the words of PyTorch for two operands that do not go together.
-* `unmoved_module`: modules that nothing moves, and whose inputs go to a chosen device.
 * `unregistered_members`: modules and parameters in plain lists, tuples and dicts.
-* `cpu_result_on_one_path`: functions that return a CPU tensor on one of their paths.
-* `in_place_accumulation`: totals on one device to which values of another device are added.
 * `unregistered_tensor`: plain attributes, which no move of the module reaches.
 * `recovery`: the values behind a reported conflict.
-* `conflicts`: operands, indices, generators and reads by the host that do not go together, a parameter among them;
-  it decides every kind of `Conflict` but the three of the files below it and `cpu_result_on_one_path`.
-* `cpu_layer_in_wrapper`: layers that are built beside a module which may have been placed.
-* `unknown_operand`: CPU tensors that meet an unknown value; a parameter is none, since it has a device variable.
-* `escaping_cpu_tensor`: CPU tensors that leave the function that made them.
+* `conflicts`: operands, indices, generators and reads by the host that do not go together, a parameter among them.
 """

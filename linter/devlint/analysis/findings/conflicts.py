@@ -191,12 +191,6 @@ def find_on_cpu(frame: Frame, env: Environment, operation: str, span: Span, side
     wanted = frame.origin(f"`{operation}` needs a value on cpu here", span, OriginKind.HOST)
     here = Operand("the CPU", CPU, SOME_DIMENSIONS, span, wanted, role=role, file=frame.file)
     if env.fallback or not find(frame, env, operation, span, (side, here)):
-        if (
-            role is OperandRole.HOST
-            and is_symbolic(side.device)
-            and not (env.fallback or env.on_host or is_exempt(side))
-        ):
-            _note_argument(frame, operation, span, side, here)
         if isinstance(side.device, Variable) and not is_exempt(side):
             env.assumptions[side.device] = CPU
         return False
@@ -207,26 +201,6 @@ def _is_untold(side: Operand) -> bool:
     """Whether the story of a value is unknown: it is an argument, or is computed where it is used."""
     origin = side.origin
     return origin is None or origin.kind is OriginKind.PARAMETER or origin.span == side.span
-
-
-def _note_argument(frame: Frame, operation: str, span: Span, side: Operand, here: Operand) -> None:
-    """Records that Python reads the memory of an argument, which nothing has put on the CPU."""
-    if side.certain and side.origin is not None and side.origin.kind is OriginKind.PARAMETER:
-        sides, said = (meeting(frame, side), meeting(frame, here)), wording(operation, side, here)
-        fact = Conflict(ConflictKind.HOST, operation, *sides, Certainty.POSSIBLE, said)
-        frame.record(span, fact, parameters_of(frame, side.device))
-
-
-def note_index(frame: Frame, operation: str, span: Span, table: Operand, index: Operand) -> None:
-    """Records that an argument, which nothing has put there, selects from what an object keeps on the CPU."""
-    kept = table.device == CPU and table.name.startswith("self.")
-    given = (
-        isinstance(index.device, Variable) and index.origin is not None and index.origin.kind is OriginKind.PARAMETER
-    )
-    if kept and given and index.rank is None:
-        sides, said = (meeting(frame, table), meeting(frame, index)), wording(operation, table, index)
-        fact = Conflict(ConflictKind.INDEX, operation, *sides, Certainty.POSSIBLE, said)
-        frame.record(span, fact, parameters_of(frame, index.device))
 
 
 def may_meet(frame: Frame, env: Environment, first: Operand, second: Operand) -> bool:
@@ -354,7 +328,7 @@ def _report(
     clash = Requirement(kind, operation, first, second, message, frame.file, span, always, met=True, points=points)
     clash = ordered(clash)
     first, second = clash.first, clash.second
-    frame.record_conflict(clash)
+    frame.conflicts.append(clash)
     doubts = doubts_of(frame, first, second)
     unregistered_tensor.note(frame, first, second, doubts)
     fact = Conflict(

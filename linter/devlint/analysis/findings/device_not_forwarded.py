@@ -1,8 +1,7 @@
 """Who is given a device and does not pass it on: a module is built without the device that its builder was given.
 
 A module that keeps its device (`self.device = device`) goes on working there, wherever it is moved. If such a module
-is built without a device where there is one to give, it keeps its default. And who asks for CUDA itself, where the code
-around it goes by a device that was chosen already, goes by a choice of its own.
+is built without a device where there is one to give, it keeps its default.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from devlint.domain.environment import Environment
 from devlint.domain.heap import Instance
 from devlint.domain.place import AccessPath
 from devlint.domain.value import Closure, Constant, DeviceValue, Method, ObjectId, Opaque, Reference, UserClass, Value
-from devlint.facts import IgnoredDevice, OtherChoice, UnforwardedDevice
+from devlint.facts import IgnoredDevice, UnforwardedDevice
 from devlint.frontend.ir import Function, Span
 
 DEVICE = "device"
@@ -38,22 +37,6 @@ def note_call(frame: Frame, function: Value, arguments: Arguments, span: Span) -
 
 
 _OWN_DEVICE = re.compile(r"self\._?device")
-
-
-_CHOSEN = re.compile(r"\.to\(\s*((?:\w+\.)*_?device)\s*[,)]")
-"""A move to a device by its name: `.to(device)`, `.to(settings.device)`, and to that of some tensor."""
-
-
-def note_cuda(frame: Frame, env: Environment, span: Span) -> None:
-    """Notes `.cuda()` behind a test that there is CUDA, where the class or function moves to a chosen device, too."""
-    if not env.checked or env.fallback or not isinstance(frame.scope, Function):
-        return
-    whole = frame.scope.span if frame.owner is None or frame.owner.span is None else frame.owner.span
-    for chosen in _CHOSEN.findall(frame.program.source(frame.file, whole)):
-        owner, dot, _ = chosen.partition(".")
-        if not dot or owner == "self" or frame.program.binding(frame.globals, owner) is not None:
-            frame.record(span, OtherChoice(chosen))
-            return
 
 
 def _note_ignored(frame: Frame, used: str, span: Span) -> None:

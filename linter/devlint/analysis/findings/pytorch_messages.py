@@ -25,10 +25,6 @@ _COPIES = {
 """Of a tensor on meta, which has no data to copy."""
 
 
-LATER = " (at a later operation)"
-"""What follows a message that PyTorch does not raise at the reported line, but where the two values are combined."""
-
-
 def wording(operation: str, first: Operand, second: Operand) -> str:
     """The message, without the exception's class; for conflicts that PyTorch words in several ways, one of them."""
     if META in (first.device, second.device) and operation in _COPIES:

@@ -21,7 +21,7 @@ from devlint.domain.kinds import OperandRole, OriginKind
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand, OwnerModule
 from devlint.domain.value import Closure, Kind, Opaque, Reference, Tensor, UserClass, Value
-from devlint.facts import Built, KeptTensor, LeftBehind, StaleOptimizer, Step
+from devlint.facts import Built, LeftBehind, StaleOptimizer, Step
 from devlint.frontend.ir import Function, Span
 from devlint.torchlib.knowledge import MODULE_STEPS
 
@@ -51,8 +51,6 @@ def kept(frame: Frame, name: str, value: Value, span: Span) -> Value:
         return value
     if not frame.text(span).endswith(f".{name}"):
         return value
-    if _builds(frame) and not (isinstance(value, Tensor) and value.rank == 0):
-        frame.record(span, KeptTensor(frame.text(span)))  # one without dimensions is as good as a number
     what = f"`{frame.text(span)}` is not registered: moving the module leaves it behind"
     return replace(value, origin=frame.origin(what, span, KEPT, value.origin))
 
@@ -133,12 +131,6 @@ def note_stale(frame: Frame, optimizer: str, held: Optimizer, now: Device, why: 
     story = tuple(Step(frame.program.place(event.file, event.span), event.what) for event in events)
     certainty = Certainty.CERTAIN if surely else Certainty.ON_ACCELERATOR
     frame.record_at(frame.file, span, StaleOptimizer(optimizer, held.state, now, certainty, story))
-
-
-def _builds(frame: Frame) -> bool:
-    """Whether the executed function is an `__init__`, or a method that one calls."""
-    name = frame.scope.name.rpartition(".")[2]
-    return name == "__init__" or (frame.owner is not None and name in classes.reached_from(frame.owner, "__init__"))
 
 
 def _is_stored_later(frame: Frame, event: Origin) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame, InferredKinds
-from devlint.analysis.findings import cpu_result_on_one_path, escaping_cpu_tensor, partial_move, unknown_operand
 from devlint.analysis.index import docstrings
 from devlint.analysis.index.classes import is_module, is_open
 from devlint.analysis.interpreter import closures, statements
@@ -210,7 +209,6 @@ def run(
     with frame.program.executing(closure):
         for parameter in function.parameters:
             _expect(frame, closure, parameter)
-        given = dict(names) if recording else {}
         inner = replace(env, names=names, heap=env.heap.above(), assumptions=dict(env.assumptions))
         inner.always, inner.compared = True, frozenset()
         if recording and frame.program.observing:
@@ -220,10 +218,6 @@ def run(
             frame.leave(after, Constant(None))
         closures.settle(frame)
         frame.touches_devices = frame.touches_devices or _touches_devices(frame, inner.heap)
-        escaping_cpu_tensor.record(frame, given)
-        cpu_result_on_one_path.note_strays(frame)
-        partial_move.record(frame)
-        unknown_operand.record(frame)
         if caller.program.default_of(closure.globals) == CPU != env.default:
             frame.default_device_callees.add(function)
         caller.default_device_callees |= frame.default_device_callees

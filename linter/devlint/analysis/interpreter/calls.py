@@ -5,14 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame, is_computed, is_moved, name_of_result
-from devlint.analysis.findings import (
-    device_not_forwarded,
-    discarded,
-    escaping_cpu_tensor,
-    host_waits,
-    unknown_operand,
-    unmoved_module,
-)
+from devlint.analysis.findings import device_not_forwarded, discarded, host_waits
 from devlint.analysis.findings.discarded import receiver_span
 from devlint.analysis.index import classes
 from devlint.analysis.interpreter import closures, construction, program_calls
@@ -82,7 +75,6 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
         frame.place_of(instruction.function),
     )
     device_not_forwarded.note_call(frame, function.value, arguments, instruction.span)
-    unmoved_module.note_call(frame, env, function, arguments, instruction.span)
     result = invoke(frame, env, function, arguments, instruction.span)
     if result is None:
         return None
@@ -100,13 +92,10 @@ def transfer_call(frame: Frame, instruction: ir.Call, env: Environment) -> Envir
     elif isinstance(function.value, Method):
         _keep_original(env, function.value)
     name = name_of_result(function.value, frame.text(function.span))
-    if result == UNKNOWN:
-        unknown_operand.note_inputs(frame, env, function, arguments, instruction.span)
     if not (frame.has_cpu_inputs or isinstance(function.value, Library)):
         given = any(isinstance(one.value, Tensor) and one.value.device == CPU for one in arguments.all())
         lost = any(map(is_lost, result.items if isinstance(result, TupleValue) else (result,)))
         frame.has_cpu_inputs = (given and lost) or objects.hold_host_data(env, arguments)
-    escaping_cpu_tensor.note_call(frame, env, function, arguments, result)
     result = frame.with_identity(result, name, instruction.span)
     if isinstance(result, Opaque) and result.path.is_fresh and result.device == UNKNOWN_DEVICE:
         owner, _, _ = frame.owners.get(instruction.function, (UNKNOWN, "", None))
@@ -376,8 +365,6 @@ def _call_method(
         return Predicate(holds=(Present(True),))
     receiver = ArgumentValue(method.receiver, receiver_span(function.span, name), method.place)
     host_waits.note_method(frame, env, receiver, name, arguments, span)
-    if name == "cuda" and frame.recording and not arguments.all():
-        device_not_forwarded.note_cuda(frame, env, span)
     match receiver.value:
         case Tensor():
             return library_calls.call_tensor_method(frame, env, receiver, name, arguments, span)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame, is_computed
-from devlint.analysis.findings import escaping_cpu_tensor, host_waits, in_place_accumulation
+from devlint.analysis.findings import host_waits
 from devlint.analysis.interpreter import attributes, calls, iteration, joins, loop_statements, scopes, statements
 from devlint.analysis.interpreter.statements import TRANSFERS, branch, evaluate
 from devlint.analysis.libraries import library_calls
@@ -86,7 +86,6 @@ def transfer_store_attribute(frame: Frame, instruction: ir.StoreAttribute, env: 
     """`base.name = source`."""
     base = frame.registers[instruction.base]
     value, place = frame.kept(instruction.source), frame.places[instruction.base]
-    escaping_cpu_tensor.note_stored(frame, env, base, value, instruction.span)
     attributes.store(frame, env, base, instruction.name, value, place, instruction.span)
     if instruction.name == "data" and instruction.base in frame.owners:
         # `layer.weight.data = value`: the parameter itself is elsewhere from now on.
@@ -138,7 +137,6 @@ def transfer_store_subscript(frame: Frame, instruction: ir.StoreSubscript, env: 
     """`base[index] = source`."""
     base, key = _given(frame, instruction.base), _given(frame, instruction.index)
     source = _given(frame, instruction.source)
-    escaping_cpu_tensor.note_entry(frame, env, base, key, source.value)
     iteration.set_item(frame, env, base, key, source, instruction.span)
     return env
 
@@ -171,8 +169,6 @@ def transfer_binary(frame: Frame, instruction: ir.Binary, env: Environment) -> E
     """`left operator right` and `left operator= right`."""
     left, right = _operand(frame, instruction.left), _operand(frame, instruction.right)
     value = binary(frame, env, instruction.operator, left, right, instruction.in_place, instruction.span)
-    if instruction.in_place and instruction.operator == "+" and frame.recording:
-        in_place_accumulation.note(frame, env, left, right, instruction.span)
     if value == UNKNOWN:
         text = frame.text(instruction.span)
         value = frame.fresh_symbol(f"({text})" if len(text) <= SHORT else UNNAMED, instruction.span)
@@ -502,7 +498,6 @@ def transfer_yield(frame: Frame, instruction: ir.Yield, env: Environment) -> Env
         if instruction.delegate:
             inner = iteration.iterate(frame, env, value, instruction.span)
             value = inner.each if inner.few is None else UNKNOWN
-    escaping_cpu_tensor.note(frame, env, value, "yield")
     frame.yielded = value if frame.yielded is None else join_values(frame.yielded, value)
     frame.set(instruction.target, UNKNOWN, instruction.span)
     return env

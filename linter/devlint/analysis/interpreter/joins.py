@@ -18,9 +18,8 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from devlint.analysis.execution.frame import Frame
-from devlint.analysis.findings import partial_move
 from devlint.analysis.findings.unregistered_tensor import KEPT
-from devlint.analysis.values import modules, operands, partial_batch_move
+from devlint.analysis.values import modules, operands
 from devlint.domain import environment
 from devlint.domain.device import CPU, UNKNOWN_DEVICE, Device, Either, Variable, is_symbolic
 from devlint.domain.device import join as join_devices
@@ -200,12 +199,7 @@ def _identified(
         return replace(both, stray=_stray(frame, one, other, subject or _subject(frame, span)))
     if joined == UNKNOWN and UNKNOWN not in (left, right):
         met = _thing(frame, left, right, name, span)
-        partial_batch_move.note_meeting(frame, left, right, met)
-        if _may_know_of_devices(frame, span, left, right):
-            return met
-        if frame.recording:
-            partial_move.note_meeting(frame, left, right, met, name, span)
-        if met.device != UNKNOWN_DEVICE:
+        if _may_know_of_devices(frame, span, left, right) or met.device != UNKNOWN_DEVICE:
             return met
         return replace(met, stray=_stray(frame, left, right, subject or _subject(frame, span)))
     if isinstance(joined, DeviceValue) and joined.device == UNKNOWN_DEVICE:

@@ -90,7 +90,7 @@ class LeadingCall:
                 ),
                 doubts,
             )
-        frame.record_conflict(replace(led, always=requirement.always and self.env.always, met=True))
+        frame.conflicts.append(replace(led, always=requirement.always and self.env.always, met=True))
 
     def _hands_over(self, side: Operand) -> bool:
         """Whether the call hands over the value of a side itself, or the module that registers it."""

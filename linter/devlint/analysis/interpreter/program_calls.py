@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from devlint.analysis.demand.callers import CallSite, Followed
 from devlint.analysis.execution.frame import Frame
-from devlint.analysis.findings import conflicts, recovery, unknown_operand
+from devlint.analysis.findings import conflicts, recovery
 from devlint.analysis.findings.pytorch_messages import wording
 from devlint.analysis.index.classes import blank
 from devlint.analysis.interpreter.bodies import run
@@ -485,7 +485,7 @@ def _require(leading: LeadingCall, substitution: Substitution, requirement: Requ
                 recovery.move(frame, env, recovery.of_call(frame, env, substitution.bound, (clash,)), span)
             return
     if requirement.kind not in OF_ONE_VALUE:  # of one value alone, the called function tells itself
-        unknown_operand.note(frame, env, requirement.operation, span, (first, second))
+        operands.note_joined(frame, env, span, (first, second))
     if conflicts.is_open(first, second):
         said, always = wording(requirement.operation, first, second), requirement.always and env.always
         passed_on = replace(requirement, first=first, second=second, message=said, always=always)

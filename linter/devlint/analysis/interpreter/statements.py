@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from devlint.analysis.execution.frame import Frame
-from devlint.analysis.findings import escaping_cpu_tensor, host_waits, partial_move
+from devlint.analysis.findings import host_waits
 from devlint.analysis.index import loops
 from devlint.analysis.interpreter import with_blocks
 from devlint.analysis.interpreter.joins import Cleared, drop_strays, merge, put_back, returned, test_again
@@ -140,16 +140,13 @@ def _is_option(frame: Frame, test: ir.Register, outcome: Predicate) -> bool:
 def transfer_if(frame: Frame, instruction: ir.If, env: Environment) -> Environment | None:
     """`if`: both sides, each with what the test proves there."""
     # Partial functions are no frames of their own on Python's stack: a chain may be a thousand `elif` long.
-    after = branch(
+    return branch(
         frame,
         instruction.test,
         env,
         functools.partial(execute, frame, instruction.then),
         functools.partial(_otherwise, frame, instruction.orelse),
     )
-    if frame.recording and instruction.orelse:
-        partial_move.note_branches(frame, instruction)
-    return after
 
 
 def _otherwise(frame: Frame, block: ir.Block, env: Environment) -> Environment | None:
@@ -249,9 +246,6 @@ def transfer_return(frame: Frame, instruction: ir.Return, env: Environment) -> N
     """`return`: control leaves the function."""
     value = Constant(None) if instruction.source is None else frame.kept(instruction.source)
     frame.iterated(env, value)
-    if frame.recording and not env.fallback:
-        frame.results.append((value, instruction.span))
-        escaping_cpu_tensor.note(frame, env, value, "return")
     frame.leave(env, value, lambda before, now: returned(frame, before, now, instruction.span))
 
 

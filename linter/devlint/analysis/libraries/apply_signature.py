@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from functools import reduce
 
 from devlint.analysis.execution.frame import Frame
-from devlint.analysis.findings import conflicts, recovery, unknown_operand
+from devlint.analysis.findings import conflicts, recovery
 from devlint.analysis.libraries import ranks
 from devlint.analysis.libraries.unify import Gathered
 from devlint.analysis.values import operands
@@ -133,7 +133,6 @@ class Application:
                         given.defaults[term.variable] = parameter.default
         if not exact:
             given.ranks = {name: SOME_DIMENSIONS if rank else None for name, rank in given.ranks.items()}
-        unknown_operand.note_lists(self.frame, self.env, self.operation, self.span, bound)
         if "DEFAULT" in given.defaults.values():
             check_default(self.frame, self.env, self.span)
         self.settled.update(given.settled)
@@ -166,7 +165,7 @@ class Application:
             self.settled[variable], self.origins[variable] = recovery.result(compared)
             self.strays[variable] = None
             return
-        unknown_operand.note(self.frame, self.env, self.operation, self.span, compared)
+        operands.note_joined(self.frame, self.env, self.span, compared)
         sure = [side for side in firm if not operands.may_be_exempt(side)]
         known = [side for side in sure if not isinstance(side.device, UnknownDevice)]
         if known:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from devlint.analysis.findings import partial_move, unknown_operand
 from devlint.analysis.libraries.transfer_tables import LibraryCall
 from devlint.analysis.values.arguments import Arguments
 from devlint.analysis.values.containers import add_element, extend, items_of
@@ -22,9 +21,6 @@ def list_method(site: LibraryCall, value: Reference, held: ListObject) -> Value:
     match name:
         case "append" | "add" if first is not None:
             add_element(env, value, first.value)
-            if site.frame.recording:
-                partial_move.note_collected(site.frame, env, first, value.object)
-                unknown_operand.note_collected(site.frame, env, first, value.object)
         case "extend" | "update" if first is not None:
             extend(site.frame, env, value, first.value)
         case "pop":

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from devlint.analysis.execution.frame import Frame, is_computed
-from devlint.analysis.findings import partial_move
 from devlint.analysis.libraries import handed_out, library_calls, moves
 from devlint.analysis.libraries.builtin_methods import dict_method, list_method
 from devlint.analysis.libraries.move_targets import target_of
@@ -63,8 +62,6 @@ def call_opaque_method(
         frame.infer_kind(value, Kind.TENSOR)
     kind = frame.kind(value)
     site = LibraryCall(frame, env, name, arguments, span, receiver)
-    if frame.partial and name in MOVES:
-        partial_move.note_moved(frame, value, target_of(site, name), named=arguments.keyword("device") is not None)
     if kind is Kind.TENSOR:
         as_tensor = replace(receiver, value=frame.tensor(value))
         result = library_calls.call_tensor_method(frame, env, as_tensor, name, arguments, span)

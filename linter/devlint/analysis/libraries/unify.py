@@ -119,7 +119,7 @@ class Gathered:
     ) -> None:
         device: Device
         rank: Rank = None
-        certain, likely, stray = True, True, None
+        certain, stray = True, None
         match value:
             case Tensor():
                 device, rank, origin, stray = value.device, value.rank, value.origin, value.stray
@@ -132,14 +132,12 @@ class Gathered:
                 certain = only_tensor or kind is not Kind.ANY
                 if not certain:
                     self.frame.note_unanswered(value)
-                declared = bool(value.path.name) and value.device == UNKNOWN_DEVICE  # as a number, or for the host
-                likely = not declared and (certain or self.frame.is_likely_tensor(value))
                 tensor = self.frame.tensor(value)
                 device, rank, origin, stray = tensor.device, tensor.rank, value.origin, value.stray
             case _ if is_host(value) or isinstance(value, Library):
                 return
             case _:
-                device, origin, certain, likely = UNKNOWN_DEVICE, None, only_tensor, only_tensor
+                device, origin, certain = UNKNOWN_DEVICE, None, only_tensor
         if isinstance(term.rank, str) and term.rank.isidentifier():
             self.ranks.setdefault(term.rank, rank)
         if term.device != "any":
@@ -148,8 +146,7 @@ class Gathered:
         name, file = self.frame.text(span), self.frame.file
         role = OperandRole.INDEX if term.word == "Index" else OperandRole.OPERAND
         side = Operand(name, device, rank, span, origin, exemption, certain, parameter, role, file=file, stray=stray)
-        side = replace(side, likely=likely, batch=partial_batch_move.batch_of(value))
-        self.groups.setdefault(term.device, []).append(side)
+        self.groups.setdefault(term.device, []).append(replace(side, batch=partial_batch_move.batch_of(value)))
 
     def _take_elements(self, parameter: str, terms: Terms, value: Value, span: Span) -> None:
         if isinstance(value, (Tensor, Opaque)):

@@ -50,7 +50,7 @@ from devlint.domain.heap import DictObject, Heap, Instance, LibraryObject, ListO
 from devlint.domain.heap import summary as all_of
 from devlint.domain.kinds import OriginKind, TensorRole
 from devlint.domain.place import SELF, AccessPath, AccessStep, Root, StepKind
-from devlint.domain.provenance import CALLEES, CpuOnOnePath, Origin
+from devlint.domain.provenance import CpuOnOnePath, Origin
 from devlint.domain.summary import AtOperation, Entry, Held, Operand
 from devlint.domain.value import (
     UNKNOWN,
@@ -315,7 +315,7 @@ class Substitution:
         given = self.lookup(value.device.place) if isinstance(value.device, Variable) else UNKNOWN
         stray = cpu_on_one_path(given)
         if stray is None:
-            return value.stray and replace(value.stray, subject=CALLEES)
+            return None
         return replace(stray, rank=value.rank)
 
     def value(self, value: Value, objects: dict[ObjectId, Object]) -> Value:

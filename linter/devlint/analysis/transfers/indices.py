@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from devlint.analysis.findings import conflicts, unknown_operand
+from devlint.analysis.findings import conflicts
 from devlint.analysis.libraries.transfer_tables import TENSOR_METHODS, LibraryCall, register
 from devlint.analysis.values import operands
 from devlint.analysis.values.arguments import ArgumentValue
@@ -97,8 +97,7 @@ def _select(site: LibraryCall, operation: str, receiver: ArgumentValue, key: Arg
         if index is not None and conflicts.find(frame, env, operation, site.span, (base, index)):
             return
         if index is not None:
-            conflicts.note_index(frame, operation, site.span, base, index)
-            unknown_operand.note(frame, env, operation, site.span, (base, index))
+            operands.note_joined(frame, env, site.span, (base, index))
 
 
 def _assign(
@@ -112,7 +111,7 @@ def _assign(
         return
     found = alone or (side.rank is not None and side.rank > 0)
     if found and not conflicts.find(frame, env, operation, site.span, (base, side)):
-        unknown_operand.note(frame, env, operation, site.span, (base, side))
+        operands.note_joined(frame, env, site.span, (base, side))
 
 
 def _as_tensor(site: LibraryCall, value: Value) -> Tensor | None:

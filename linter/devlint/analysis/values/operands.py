@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
+from itertools import permutations
 
 from devlint.analysis.execution.frame import Frame
 from devlint.analysis.values import partial_batch_move
 from devlint.analysis.values.arguments import ArgumentValue
 from devlint.domain.device import (
     CPU,
+    UNKNOWN_DEVICE,
     Concrete,
     Device,
     Either,
@@ -21,10 +24,12 @@ from devlint.domain.device import (
 )
 from devlint.domain.environment import Environment
 from devlint.domain.kinds import Exemption, OperandRole, OriginKind
+from devlint.domain.place import AccessPath
 from devlint.domain.provenance import Origin
 from devlint.domain.summary import Operand
 from devlint.domain.value import Kind, Opaque, Tensor
 from devlint.facts import Meeting, Named, Step
+from devlint.frontend.ir import Span
 
 LOCAL = (OperandRole.HOST, OperandRole.CPU)
 """Roles of the side that stands for the CPU itself."""
@@ -87,6 +92,35 @@ def side_of(
     return Operand(
         name, device, value.rank, given.span, value.origin, exemption, True, parameter, role, file=file, batch=batch
     )
+
+
+def note_joined(frame: Frame, env: Environment, span: Span, sides: Sequence[Operand]) -> None:
+    """Notes the tensors on the CPU that meet one of which nobody knows the device; see `Meeting.joined`."""
+    if not frame.recording or env.fallback or env.on_host:
+        return
+    for one, other in permutations(sides, 2):
+        if one.origin is not None and one.device == CPU and not _is_placed(other):
+            frame.joined.setdefault((one.origin.file, one.origin.span), set()).add(span)
+
+
+def _is_placed(side: Operand) -> bool:
+    """Whether it is known where a value is, or it is no tensor that has to be anywhere."""
+    if side.role not in (OperandRole.OPERAND, OperandRole.INDEX) or side.module is not None:
+        return True
+    if side.exemption is Exemption.ANY or (side.exemption is Exemption.SUBSCRIPT and not side.certain):
+        return True
+    if isinstance(side.device, Variable):
+        return not (side.device.place.is_fresh or _is_of_loader(side.device.place))
+    return side.device != UNKNOWN_DEVICE
+
+
+def _is_of_loader(place: AccessPath) -> bool:
+    """Whether a place is a part of what a loader gives, which the function was given or its object keeps."""
+    loader = place.whole
+    if loader is place or loader.is_fresh:
+        return False
+    kept = loader.is_of_self and len(loader.steps) == 1
+    return (kept or not loader.steps) and str(loader).endswith("loader")
 
 
 def meeting(frame: Frame, side: Operand) -> Meeting:

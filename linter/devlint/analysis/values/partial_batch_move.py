@@ -53,19 +53,6 @@ def _batch_around(path: AccessPath) -> AccessPath | None:
     return None
 
 
-def batch_on_some_path(frame: Frame, value: Tensor | Opaque) -> AccessPath | None:
-    """The same, or that of what a value is on one of two paths, of which the other one has given it to a call."""
-    return batch_of(value) or (frame.parts.get(value.path) if isinstance(value, Opaque) else None)
-
-
-def note_meeting(frame: Frame, left: Value, right: Value, met: Opaque) -> None:
-    """Notes that a value is one of two from here on: a part of a batch, or what an unknown call makes of it."""
-    for part, other in ((left, right), (right, left)):
-        batch = batch_of(part)
-        if batch is not None and isinstance(other, Opaque) and other.path.is_of_named_call:
-            frame.parts[met.path] = batch
-
-
 def note_move(frame: Frame, value: Tensor | Opaque, target: Device, origin: Origin) -> None:
     """Notes that a value is moved to a device, if it is a part of a batch and is moved off the CPU."""
     batch = batch_of(value)
