@@ -9,7 +9,7 @@ import contextlib
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from devlint.errors import OutputError
@@ -31,13 +31,11 @@ def replace_file(path: Path, data: bytes) -> None:
             old = os.stat(path)
         except FileNotFoundError:
             old = None
-        if old is not None and not stat.S_ISREG(old.st_mode):
+        if old is None or stat.S_ISREG(old.st_mode):
+            _put(Path(os.path.realpath(path)), data, old)
+        else:
             with open(path, "wb") as file:
                 file.write(data)
-            return
-        target = Path(os.path.realpath(path))
-        with _beside(target, old, data) as new:
-            _replace(new, target)
 
 
 def create_file(path: Path, data: bytes) -> None:
@@ -46,10 +44,8 @@ def create_file(path: Path, data: bytes) -> None:
     Raises:
         OutputError: it is there, or cannot be written.
     """
-    with _naming(path), _beside(path, None, data) as new:
-        if os.path.lexists(path):
-            raise OutputError(_CHANGED)
-        _replace(new, path)
+    with _naming(path):
+        _put(path, data, None, lambda: not os.path.lexists(path))
 
 
 def change_file(path: Path, before: bytes, after: bytes) -> None:
@@ -69,11 +65,12 @@ def change_file(path: Path, before: bytes, after: bytes) -> None:
             return
         if now != before:
             raise OutputError(_CHANGED)
-        with _beside(path, old, after) as new:
+
+        def is_as_before() -> bool:
             status, now = _look(path)
-            if now != before or _identity(status) != _identity(old):
-                raise OutputError(_CHANGED)
-            _replace(new, path)
+            return now == before and _identity(status) == _identity(old)
+
+        _put(path, after, old, is_as_before)
 
 
 def require_changeable(path: Path) -> None:
@@ -126,9 +123,8 @@ def _require_replaceable(path: Path, old: os.stat_result) -> None:
         raise OutputError("cannot be written: it has other names (hard links), which would keep the old content")
 
 
-@contextlib.contextmanager
-def _beside(target: Path, old: os.stat_result | None, data: bytes) -> Iterator[Path]:
-    """Write a temporary file beside its target, with all that an old file has besides its content."""
+def _put(target: Path, data: bytes, old: os.stat_result | None, is_free: Callable[[], bool] = lambda: True) -> None:
+    """Put a new file in the place of an old one, if at last nothing speaks against it."""
     if old is not None:
         _require_replaceable(target, old)
     new = target.parent / f".devlint-{os.urandom(8).hex()}.partial"
@@ -144,7 +140,12 @@ def _beside(target: Path, old: os.stat_result | None, data: bytes) -> Iterator[P
             os.fsync(file.fileno())
         if old is not None:
             _keep(target, old, new)
-        yield new
+        if not is_free():
+            raise OutputError(_CHANGED)
+        try:
+            os.replace(new, target)
+        except PermissionError as error:  # in a folder that can be written: on Windows, the target is open
+            raise OutputError("cannot be written: another program may have it open") from error
     finally:
         with contextlib.suppress(OSError):
             os.unlink(new)
@@ -161,10 +162,3 @@ def _keep(target: Path, old: os.stat_result, new: Path) -> None:
             raise OutputError(message) from error
     shutil.copystat(target, new)
     os.utime(new)
-
-
-def _replace(new: Path, target: Path) -> None:
-    try:
-        os.replace(new, target)
-    except PermissionError as error:  # in a folder that can be written: on Windows, the target is open
-        raise OutputError("cannot be written: another program may have it open") from error

@@ -125,6 +125,7 @@ def test_a_package_that_appears_or_vanishes_changes_what_imports_lead_to(project
 def test_a_package_above_the_project_counts(project: Path) -> None:
     _write(project, {"__init__.py": "", "m.py": USER.format(module="leaf")})
     _write(project.parent, {"leaf.py": LEAF.format(device="cpu")})
+    (project.parent / ".git").mkdir()
     before = _found(".")
     assert before
     (project / "__init__.py").unlink()

@@ -87,7 +87,7 @@ def test_bytes_outside_an_edit_stay(document: tuple[str, bytes], data: st.DataOb
     """Each edit is undone in the result by its own length, and what is left is the original."""
     encoding, before = document
     lines = decode(before, "a.py").split("\n")
-    line = data.draw(st.integers(1, len(lines)))
+    line = data.draw(st.integers(2 if ENCODINGS[encoding] else 1, len(lines)))
     column = data.draw(st.integers(1, len(lines[line - 1]) + 1))
     end_column = data.draw(st.integers(column, len(lines[line - 1]) + 1))
     after = apply_to_bytes(before, [_edit(line, column, line, end_column, "@@")], "a.py")
@@ -96,6 +96,12 @@ def test_bytes_outside_an_edit_stay(document: tuple[str, bytes], data: st.DataOb
 
     at = after.index(b"@@")
     assert before == after[:at] + old + after[at + 2 :]
+
+
+@pytest.mark.parametrize("text", ["\n\n", "import torch\nx = 1\n", "# coding: latin-1\n"])
+def test_an_edit_that_changes_the_encoding_is_refused(text: str) -> None:
+    with pytest.raises(SourceError, match="the fixed text would not be cp1252 any more"):
+        apply_to_bytes(b"# coding: cp1252\nx = 1\n", [_edit(1, 1, 1, 1, text)], "a.py")
 
 
 def test_an_encoding_that_does_not_give_the_bytes_back_is_left_alone() -> None:
