@@ -229,7 +229,8 @@ def retired_by_settings(
     settings: Settings, configurations: Iterable[Configuration], load: Loader = load_tools
 ) -> set[str]:
     """Return the codes of the retired rules that a command line or a configuration names."""
-    named = {selector for one in configurations for selector in selectors(settings, one)}
+    every = {selector for one in configurations for selector in selectors(settings, one)}
+    named = [selector for selector in every if retired_by(selector, ())]
     rules = load().rules if named else ()
     return {code for selector in named for code in retired_by(selector, rules)}
 

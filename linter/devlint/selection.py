@@ -21,7 +21,8 @@ Rules: TypeAlias = tuple[Declaration, ...]
 ALWAYS = {"DEV901": "syntax-error", "DEV903": "internal-error"}
 """What says that a file could not be analysed; it is always reported, as an error."""
 
-_EXACT = 100
+_GROUP, _EXACT = 4, 100
+"""How closely `DEV1`, and how closely a code or name selects a rule."""
 
 
 def specificity(selector: str, rule: Declaration | Retired) -> int | None:
@@ -37,8 +38,8 @@ def specificity(selector: str, rule: Declaration | Retired) -> int | None:
 
 
 def retired_by(selector: str, rules: Iterable[Declaration]) -> frozenset[str]:
-    """Return the codes of the retired rules that a selector names; none if it covers one of `rules`."""
-    codes = frozenset(one.code for one in RETIRED if specificity(selector, one) is not None)
+    """Return the codes of the retired rules that a selector names; a group of rules, and what covers a rule, do not."""
+    codes = frozenset(one.code for one in RETIRED if (specificity(selector, one) or 0) > _GROUP)
     return codes if codes and not any(specificity(selector, rule) is not None for rule in rules) else frozenset()
 
 
