@@ -17,8 +17,11 @@ import pytest
 
 LEVELS = ("module", "adaptive", "deep")
 
-_PROPERTY = "devlint"
-"""Under this name a test's findings travel with its report, also from the worker processes of pytest-xdist."""
+_PROPERTY, _USED_GPU = "devlint", "devlint-used-gpu"
+"""Under these names a test's findings, and whether it may have used a GPU, travel with its report, also from the worker
+processes of pytest-xdist."""
+
+_NOTHING = "devlint saw nothing on a GPU, so these tests cannot show a mistake with devices"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -94,6 +97,7 @@ class _GuardedTests:
     def __init__(self, options: dict[str, Any]) -> None:
         self._options = options
         self._guard: Any = None
+        self._saw_gpu: bool | None = None
         self._found: list[tuple[str, str]] = []
 
     @pytest.hookimpl(wrapper=True)
@@ -112,9 +116,12 @@ class _GuardedTests:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, Any]:
         from devlint_guard.report.text import render
+        from devlint_guard.snapshot import used_gpu
 
         with self._guard:
             result = yield
+        if used_gpu() and not self._saw_gpu:
+            item.user_properties.append((_USED_GPU, True))
         if self._guard.mode == "record":
             item.user_properties += ((_PROPERTY, render(finding)) for finding in self._guard.findings)
         return result
@@ -130,6 +137,7 @@ class _GuardedTests:
         if report.when == "teardown":
             texts = (str(text) for name, text in report.user_properties if name == _PROPERTY)
             self._found += ((report.nodeid, text) for text in texts)
+            self._saw_gpu = bool(self._saw_gpu) or (_USED_GPU, True) in report.user_properties
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         if self._found and exitstatus == pytest.ExitCode.OK:
@@ -140,6 +148,9 @@ class _GuardedTests:
             terminalreporter.section("devlint findings")
             for test, text in self._found:
                 terminalreporter.line(f"{test}\n{text}\n")
+        elif self._saw_gpu is False and not terminalreporter.stats.get("failed"):
+            terminalreporter.section("devlint guard")
+            terminalreporter.line(f"{_NOTHING}: try `pytest --devlint-rehearse=1`")
 
 
 _ERROR, _UNJUDGED = "devlint-would-raise", "devlint-not-judged"
@@ -172,6 +183,7 @@ class _RehearsedTests:
         self._failed: set[str] = set()
         self._ran: set[str] = set()
         self._counts: Counter[str] = Counter()
+        self._saw_gpu = devices == 0
         self._told: list[str] = []
 
     @pytest.hookimpl(tryfirst=True)
@@ -192,6 +204,7 @@ class _RehearsedTests:
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
         """Note what a phase of a test has shown, before pytest puts its report together."""
+        from devlint_guard.rehearsal.labels import used_gpu
         from devlint_guard.rehearsal.unjudged import UNJUDGED
         from devlint_guard.rehearsal.verdict import would_raise
 
@@ -200,6 +213,8 @@ class _RehearsedTests:
             item.user_properties.append((_ERROR, f"{type(error).__name__}: {error}".partition("\n")[0]))
         if call.when == "teardown":
             item.user_properties += ((_UNJUDGED, line) for line in UNJUDGED.lines())
+            if used_gpu() and not self._saw_gpu:
+                item.user_properties.append((_USED_GPU, True))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
@@ -213,6 +228,7 @@ class _RehearsedTests:
         errors, unjudged = (
             [str(text) for name, text in report.user_properties if name == kind] for kind in (_ERROR, _UNJUDGED)
         )
+        self._saw_gpu = self._saw_gpu or (_USED_GPU, True) in report.user_properties
         is_failed = report.nodeid in self._failed
         if is_failed and errors:
             self._counts["would raise"] += 1
@@ -231,5 +247,7 @@ class _RehearsedTests:
         if self._counts["failed"]:
             figures.append(f"{self._counts['failed']} failed for another reason")
         terminalreporter.line(", ".join(figures))
+        if not self._saw_gpu:
+            terminalreporter.line(_NOTHING)
         for line in self._told:
             terminalreporter.line(line)

@@ -9,6 +9,7 @@ import builtins
 import contextlib
 import importlib.util
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
@@ -17,14 +18,13 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, Final
 
-import torch
-
 from devlint_guard import hooks
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.options import chosen
 from devlint_guard.ranks import gathered
 from devlint_guard.record import Record
 from devlint_guard.report.files import write
+from devlint_guard.report.summary import unseen
 from devlint_guard.report.text import render_all, wants_colour
 from devlint_guard.session import Guard
 
@@ -53,7 +53,8 @@ def launch(target: str, arguments: Sequence[str], *, as_module: bool = False, **
     if guard is not None:
         hooks.explain_threads()  # for good: threads may run on after the program's last line
     code = _run(prepare(target, arguments, as_module), guard)
-    return code if guard is None or code else _tell(guard, settings.get("report"))
+    command = [*(["-m"] if as_module else []), target, *arguments]
+    return code if guard is None or code else _tell(guard, settings.get("report"), command)
 
 
 # --- the program --------------------------------------------------------------------------------------------
@@ -188,12 +189,12 @@ def _without_launcher(traceback: TracebackType | None) -> TracebackType | None:
 # --- the end ------------------------------------------------------------------------------------------------
 
 
-def _tell(guard: Guard, report: str | None) -> int:
+def _tell(guard: Guard, report: str | None, command: Sequence[str]) -> int:
     """Prints the findings and joins the reports of several processes; returns the exit code."""
     own = guard.record()
-    if sys.stderr.isatty() and not own.findings and not torch.accelerator.is_available():
-        # A person would take the silence for a result; no program reads a terminal.
-        print("devlint: the guard found nothing. This machine has no GPU: try `devlint rehearse`", file=sys.stderr)
+    lacking = unseen(own, shlex.join(["devlint", "rehearse", *command]))
+    if lacking and own.ranks in ((), (0,)):  # silence would look like a result
+        print(f"devlint: {lacking[0].lower()}{lacking[1:]}", file=sys.stderr)
     whole = gathered(own) if report is not None or guard.mode == "record" else None
     if whole is not None and report is not None and own.ranks == whole.ranks[:1]:
         write(whole, Path(report))

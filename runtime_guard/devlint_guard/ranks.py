@@ -60,6 +60,7 @@ def merge(records: Sequence[Record]) -> Record:
     return replace(
         ordered[0],
         devices=tuple(dict.fromkeys(device for record in ordered for device in record.devices)),
+        used_gpu=any(record.used_gpu for record in ordered),
         steps=max(record.steps for record in ordered),
         ranks=tuple(numbers),
         findings=_joined(finding for record in ordered for finding in record.findings),

@@ -209,6 +209,7 @@ class Record:
         program: None before its end.
         allowed: the findings that are allowed.
         rehearsal: the end of the run, if it was rehearsed.
+        used_gpu: whether a tensor may have been on an accelerator, so that the run can show mistakes.
     """
 
     torch: str
@@ -225,3 +226,4 @@ class Record:
     program: Program | None = None
     allowed: tuple[Allowed, ...] = ()
     rehearsal: Rehearsal | None = None
+    used_gpu: bool = True

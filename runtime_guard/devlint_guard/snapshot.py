@@ -81,4 +81,13 @@ def machine() -> dict[str, Any]:
     if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         count = torch.cuda.device_count()
         devices = tuple(f"cuda:{index} ({torch.cuda.get_device_name(index)})" for index in range(count))
-    return {"torch": torch.__version__, "python": platform.python_version(), "devices": devices}
+    versions = {"torch": torch.__version__, "python": platform.python_version()}
+    return {**versions, "devices": devices, "used_gpu": used_gpu()}
+
+
+def used_gpu() -> bool:
+    """Whether a tensor of this process may have been on an accelerator; of CUDA and XPU, whether they were started."""
+    kind = torch.accelerator.current_accelerator()
+    if kind is None:
+        return False
+    return bool(getattr(torch.get_device_module(kind), "is_initialized", torch.accelerator.is_available)())

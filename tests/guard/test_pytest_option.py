@@ -137,3 +137,15 @@ def test_a_level_stands_behind_an_equals_sign(tmp_path: Path) -> None:
 def test_the_help_names_the_levels(tmp_path: Path) -> None:
     names = ("--devlint-guard", *(f"--devlint-guard={level}" for level in get_args(Level)))
     assert f"\n  {', '.join(names)}\n" in run(tmp_path, "--help").stdout
+
+
+NOTHING = "devlint saw nothing on a GPU, so these tests cannot show a mistake with devices"
+
+
+@pytest.mark.parametrize("mode", ["raise", "warn", "record"])
+def test_tests_that_saw_no_gpu_are_told_of(tmp_path: Path, mode: str) -> None:
+    write(tmp_path / "test_layer.py", TESTS)
+    ended = run(tmp_path, "--devlint-guard", "test_layer.py", "-k", "fine", guard=mode)
+    assert f"{NOTHING}: try `pytest --devlint-rehearse=1`" in ended.stdout
+    assert NOTHING not in run(tmp_path, "--devlint-guard", "test_layer.py", guard=mode).stdout
+    assert NOTHING not in run(tmp_path, "test_layer.py").stdout

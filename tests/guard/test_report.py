@@ -16,11 +16,22 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from devlint_guard import allow  # noqa: E402
+from devlint_guard import allow, guard  # noqa: E402
 from devlint_guard.codes import NAMES  # noqa: E402
 from devlint_guard.errors import DevlintWarning, GuardUsageError  # noqa: E402
 from devlint_guard.finding import Change, Finding, Operand, Place, Role, Step  # noqa: E402
-from devlint_guard.record import Allowed, Direction, Held, InSteps, Part, Program, Record, Transfer  # noqa: E402
+from devlint_guard.record import (  # noqa: E402
+    Allowed,
+    Direction,
+    Held,
+    InSteps,
+    Part,
+    Program,
+    Record,
+    Rehearsal,
+    Transfer,
+)
+from devlint_guard.rehearsal import rehearse  # noqa: E402
 from devlint_guard.report import html as page  # noqa: E402
 from devlint_guard.report import json as document  # noqa: E402
 from devlint_guard.report import summary  # noqa: E402
@@ -128,7 +139,7 @@ def test_fields_of_the_document() -> None:
     """Those who read it without us rely on them."""
     data = json.loads(document.render(Record("2.13.0", "3.11", transfers=(TRANSFER,), config={"allow": ("a",)})))
     names = "version torch python devices program config steps ranks processes findings suspects allowed ledger modules"
-    assert list(data) == names.split()
+    assert list(data) == [*names.split(), "used_gpu"]
     assert data["version"] == 1
     assert data["config"] == {"allow": ["a"]}
     assert data["ledger"][0]["direction"] == "host to device"
@@ -236,6 +247,36 @@ def test_a_browser_shows_devices_in_their_colours(tmp_path: Path) -> None:
     seen = tints_on_screen(file, tmp_path / "profile")
     assert min(seen["cpu"], seen["a0"]) > 100
     assert seen["a1"] == 0
+
+
+REHEARSED = Rehearsal(1, 0, "judged", 0, "the program ran to its end", "", ())
+FOUND = (Finding("DEV101", "two", PLACE),)
+
+
+@pytest.mark.parametrize("rehearsal", [None, REHEARSED])
+@pytest.mark.parametrize("findings", [(), FOUND])
+@pytest.mark.parametrize("used_gpu", [True, False])
+def test_only_a_run_that_used_a_gpu_is_clean(
+    rehearsal: Rehearsal | None, findings: tuple[Finding, ...], *, used_gpu: bool
+) -> None:
+    record = Record("2", "3", rehearsal=rehearsal, findings=findings, used_gpu=used_gpu)
+    header = page.render(record).partition("</header>")[0]
+    kinds = [kind for kind in ("good", "bad", "unknown") if f'class="verdict {kind}"' in header]
+    assert kinds == ["bad" if findings else "good" if used_gpu else "unknown"]
+    assert (">clean<" in header) is ("good" in kinds)
+    says = not findings and not used_gpu and rehearsal is None
+    assert ("saw nothing on a GPU" in summary.render(record)) is says
+    assert ("saw nothing on a GPU" in page.render(record)) is says
+    assert document.read(document.render(record)) == record
+
+
+def test_a_record_knows_whether_cuda_was_started() -> None:
+    with guard(mode="record") as alone:
+        torch.ones(2)
+    with rehearse(), guard(mode="record") as watched:
+        torch.ones(2).cuda()
+        assert watched.record().used_gpu
+    assert alone.record().used_gpu is (torch.cuda.is_initialized() or torch.backends.mps.is_available())
 
 
 def test_the_page_needs_nothing_else() -> None:
@@ -444,5 +485,5 @@ def test_a_report_may_go_to_a_pipe(tmp_path: Path) -> None:
     with open(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)) as reader:
         with Guard(report=pipe):
             pass
-        assert reader.read().endswith("\n\ndevlint has found nothing\n")
+        assert "\n\ndevlint has found nothing\n" in reader.read()
     assert pipe.is_fifo()

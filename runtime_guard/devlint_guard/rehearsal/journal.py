@@ -71,5 +71,5 @@ class Journal:
 
 JOURNAL: Final = Journal()
 
-UNJUDGED, ERROR = "unjudged", "error"
-"""The kinds: an operation that was not judged, a device error that ended a child."""
+UNJUDGED, ERROR, PLACED = "unjudged", "error", "placed"
+"""The kinds: an operation that was not judged, a device error that ended a child, the type of a device in use."""

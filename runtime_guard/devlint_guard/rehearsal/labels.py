@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
+from devlint_guard.rehearsal.journal import JOURNAL, PLACED
+
 ANYWHERE: Final = torch.device("meta", 127)
 """Labels a helper tensor that PyTorch's C++ code made for an operation, whose device cannot be seen.
 
@@ -33,6 +35,9 @@ known: dict[int, tuple[int, torch.device]] = {}
 """By the address of a storage: a weak reference, which keeps the address from being used again, and the label."""
 
 _pinned: dict[int, int] = {}
+_types: set[str] = set()
+"""The types of the devices that labels have been given for."""
+
 _wrappers: Any = WeakIdKeyDictionary()
 _limit = 4_096
 _sweeping = threading.Lock()
@@ -82,6 +87,7 @@ def put_storage(storage: Any, device: torch.device) -> None:
         if len(known) >= _limit:
             _sweep()
         known[address] = (storage._weak_ref(), device)
+        _note(device)
     else:
         known[address] = (entry[0], device)
 
@@ -113,7 +119,19 @@ def is_pinned(tensor: Tensor) -> bool:
 def put_wrapper(tensor: Tensor, device: torch.device) -> Tensor:
     """Give a tensor without memory of its own a label, and return the tensor."""
     _wrappers[tensor] = device
+    _note(device)
     return tensor
+
+
+def _note(device: torch.device) -> None:
+    if device.type not in _types:
+        _types.add(device.type)
+        JOURNAL.write(PLACED, device.type)
+
+
+def used_gpu() -> bool:
+    """Whether anything has been on a device of the machine, in this process or in a child."""
+    return "cuda" in _types or "cuda" in JOURNAL.read(PLACED)
 
 
 def is_wrapper(tensor: Tensor) -> bool:
@@ -130,6 +148,7 @@ def forget() -> None:
         _Storage._free_weak_ref(reference)
     known.clear()
     _pinned.clear()
+    _types.clear()
 
 
 def _sweep() -> None:

@@ -25,6 +25,7 @@ from devlint_guard.record import Record, Rehearsal
 from devlint_guard.rehearsal import rehearse
 from devlint_guard.rehearsal.distributed import leave_together
 from devlint_guard.rehearsal.journal import ERROR, JOURNAL
+from devlint_guard.rehearsal.labels import used_gpu
 from devlint_guard.rehearsal.machine import MACHINE
 from devlint_guard.rehearsal.unjudged import UNJUDGED, Stopped
 from devlint_guard.rehearsal.verdict import from_program, would_raise
@@ -58,6 +59,7 @@ class Result:
         error: the class and the text of the exception that ended the program; empty without one.
         outcome: what the exit code tells.
         unjudged: a sentence for each thing that was not judged.
+        used_gpu: anything was on a device, or there is none to use.
         record: the record of the guard, if one watched the program.
     """
 
@@ -69,6 +71,7 @@ class Result:
     error: str = ""
     outcome: Outcome = Outcome.JUDGED
     unjudged: list[str] = field(default_factory=list)
+    used_gpu: bool = True
     record: Record | None = None
 
     def added_to(self, record: Record) -> Record:
@@ -85,7 +88,7 @@ class Result:
             error=self.error,
             not_judged=tuple(self.unjudged),
         )
-        return replace(record, program=program, rehearsal=rehearsal)
+        return replace(record, program=program, rehearsal=rehearsal, used_gpu=self.used_gpu)
 
 
 def launch(
@@ -164,7 +167,10 @@ def attempt(
             hook.remove()
         result.record = watch.record() if isinstance(watch, Guard) else None
         result.unjudged = UNJUDGED.lines()
+        result.used_gpu = not devices or used_gpu()
     result.seconds = time.monotonic() - began
+    if result.outcome is Outcome.JUDGED and not result.used_gpu:
+        result.ending += "; it put nothing on a simulated GPU, so this run cannot show a mistake with devices"
     if result.outcome is Outcome.JUDGED and result.unjudged:
         result.outcome = Outcome.NOT_ALL_JUDGED
     return result

@@ -11,7 +11,7 @@ from devlint_guard.record import Allowed, Part, Record, Rehearsal
 from devlint_guard.report.html_ledger import ledger
 from devlint_guard.report.html_modules import modules
 from devlint_guard.report.markup import at, bytes_of, chip, colour, counted, escape, marked, spread_of, stack
-from devlint_guard.report.summary import described
+from devlint_guard.report.summary import described, unseen
 
 _STYLE = Path(__file__).with_name("page.css")
 
@@ -20,7 +20,7 @@ def render(record: Record) -> str:
     """A record as a whole HTML document; text of the program is always shown as text."""
     sections = [
         _rehearsal(record.rehearsal),
-        _findings("findings", "Findings", record.findings, "Nothing was found."),
+        _findings("findings", "Findings", record.findings, f"Nothing was found. {marked(unseen(record))}".strip()),
         ledger(record) if record.transfers or record.config.get("ledger") else "",
         modules(record.roots),
         _findings("suspects", "Suspects", record.suspects, "", _SUSPECTS),
@@ -62,7 +62,9 @@ def _tool(record: Record) -> str:
 def _verdict(record: Record) -> str:
     if record.findings:
         return counted(len(record.findings), "finding")
-    return "clean" if _is_clean(record) or record.rehearsal is None else record.rehearsal.outcome.replace("-", " ")
+    if not _is_clean(record) and record.rehearsal is not None:
+        return record.rehearsal.outcome.replace("-", " ")
+    return "clean" if record.used_gpu else "nothing on a GPU"
 
 
 def _is_clean(record: Record) -> bool:
@@ -73,7 +75,7 @@ def _is_clean(record: Record) -> bool:
 
 
 def _header(record: Record) -> str:
-    kind = "good" if _is_clean(record) else "bad"
+    kind = ("good" if record.used_gpu else "unknown") if _is_clean(record) else "bad"
     run = "" if record.program is None else f'<p class="run"><code>{escape(described(record.program, 0))}</code></p>\n'
     facts = [f"torch {record.torch}", f"Python {record.python}", *record.devices]
     if record.steps:

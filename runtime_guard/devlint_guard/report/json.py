@@ -32,6 +32,7 @@ def render(record: Record) -> str:
         "allowed": [{"finding": one.finding.to_json(), "reason": one.reason} for one in record.allowed],
         "ledger": [{**asdict(one), "direction": one.direction.value} for one in record.transfers],
         "modules": [asdict(root) for root in record.roots],
+        "used_gpu": record.used_gpu,
     }
     if record.rehearsal is not None:
         data["rehearsal"] = asdict(record.rehearsal)
@@ -53,6 +54,7 @@ def read(text: str) -> Record:
             torch=data["torch"],
             python=data["python"],
             devices=tuple(data["devices"]),
+            used_gpu=data.get("used_gpu", True),
             program=_program(data.get("program")),
             config=data["config"],
             steps=data["steps"],

@@ -22,6 +22,7 @@ def render(record: Record) -> str:
     findings = [*record.findings, *record.suspects]
     parts = [] if record.program is None else [printable(described(record.program, record.steps))]
     parts.append(render_all(findings) if findings else "devlint has found nothing")
+    parts.append(unseen(record))
     if record.allowed:
         parts.append("\n".join(["allowed", "", *map(_allowance, record.allowed)]))
     if record.rehearsal is not None:
@@ -33,6 +34,13 @@ def render(record: Record) -> str:
         parts.append("\n".join(["transfers by line", "", *_rows(record.transfers)]))
         parts.append(waits_of(record))
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def unseen(record: Record, command: str = "devlint rehearse") -> str:
+    """Return why a run without findings says little, and the command of a rehearsal, which says so itself; else ""."""
+    if record.findings or record.used_gpu or record.rehearsal is not None:
+        return ""
+    return f"The guard saw nothing on a GPU, so this run cannot show a mistake with devices: try `{printable(command)}`"
 
 
 def described(program: Program, steps: int) -> str:

@@ -107,3 +107,14 @@ def test_wrong_usage_is_a_sentence(tmp_path: Path, arguments: tuple[str, ...], s
     assert ended.returncode == pytest.ExitCode.USAGE_ERROR
     assert said in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+NOTHING = "devlint saw nothing on a GPU, so these tests cannot show a mistake with devices"
+
+
+@pytest.mark.parametrize(
+    ("devices", "chosen", "said"), [(1, "other", True), (1, "own_class", False), (0, "other", False)]
+)
+def test_tests_that_put_nothing_on_a_gpu_are_told_of(tmp_path: Path, devices: int, chosen: str, *, said: bool) -> None:
+    ended = run(tmp_path, f"--devlint-rehearse={devices}", "-k", chosen)
+    assert (NOTHING in ended.stdout) is said, ended.stdout

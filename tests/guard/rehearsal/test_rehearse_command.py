@@ -247,6 +247,39 @@ def test_the_report_opens_as_a_page(tmp_path: Path) -> None:
     assert "clean" not in page.partition("</header>")[0]
 
 
+NOTHING = "; it put nothing on a simulated GPU, so this run cannot show a mistake with devices"
+IN_CHILD = """\
+import subprocess, sys, torch
+if sys.argv[1:]:
+    torch.ones(2).cuda()
+else:
+    subprocess.run([sys.executable, __file__, "child"], check=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "devices", "used"),
+    [
+        ("import torch\ntorch.ones(2) + 1\n", 1, False),
+        ("import torch\ntorch.cuda.set_device(0)\ntorch.ones(2) + 1\n", 1, False),
+        ("import torch\nx = torch.ones(2).cuda()\ndel x\n", 1, True),
+        ("import torch\ntorch.sparse_coo_tensor([[0]], [1.0], device='cuda')\n", 1, True),
+        (IN_CHILD, 1, True),
+        ("import torch\ntorch.ones(2) + 1\n", 0, True),
+    ],
+    ids=["CPU alone", "CUDA started", "moved", "sparse", "moved in a child", "no device to use"],
+)
+def test_a_rehearsal_of_the_cpu_alone_says_so(tmp_path: Path, program: str, devices: int, *, used: bool) -> None:
+    options = ("--devices", str(devices), "program.py")
+    for form in ("json", "html"):
+        ended = rehearse(tmp_path, program, "--report", f"report.{form}", *options)
+        assert ended.returncode == 0, ended.stderr
+        assert (NOTHING in ended.stderr) is not used
+    assert json.loads((tmp_path / "report.json").read_text())["used_gpu"] is used
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert ('verdict good">clean<' in page, NOTHING in page) == (used, not used)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [("missing.py",), ("--device-type", "xpu", "program.py"), ("--devices", "65", "program.py"), ("-m", "no.module")],
