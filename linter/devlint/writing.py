@@ -66,9 +66,8 @@ def change_file(path: Path, before: bytes, after: bytes) -> None:
         if now != before:
             raise OutputError(_CHANGED)
 
-        def is_as_before() -> bool:
-            status, now = _look(path)
-            return now == before and _identity(status) == _identity(old)
+        def is_as_before() -> bool:  # the quickest look is the last one
+            return _look(path)[1] == before and _identity(os.lstat(path)) == _identity(old)
 
         _put(path, after, old, is_as_before)
 
@@ -101,15 +100,16 @@ def _look(path: Path) -> tuple[os.stat_result, bytes]:
         OutputError: a link has taken its place, or it is gone.
     """
     with contextlib.suppress(FileNotFoundError):
-        data, status = read_file(path), os.lstat(path)
+        status = os.lstat(path)
         if stat.S_ISREG(status.st_mode):
-            return status, data
+            return status, read_file(path)
     raise OutputError(_CHANGED)
 
 
 def _identity(status: os.stat_result) -> tuple[int, ...]:
-    """What changes when a file is replaced, or given to somebody else."""
-    return (status.st_dev, status.st_ino, status.st_mode, status.st_uid, status.st_gid, status.st_nlink)
+    """What changes when a file is written, replaced, or given to somebody else."""
+    file = (status.st_dev, status.st_ino, status.st_mode, status.st_uid, status.st_gid, status.st_nlink)
+    return (*file, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def _require_replaceable(path: Path, old: os.stat_result) -> None:
