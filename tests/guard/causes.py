@@ -1,21 +1,18 @@
-"""Whether the guard finds the cause of an error: `python -m tests.guard.causes [--half 0|1] [PART OF A NAME …]`.
+"""Programs that fail, with the cause of the error, which the guard has to find.
 
 Each file or folder of `causes/` is a program that fails. Its first line names the values to blame, `# CAUSE` marks the
 lines that cause the error, and the comment `# right: …` below one of them is the line as it has to be: with it, the
 program ends well, so the marked line is a cause by PyTorch's own judgement.
-
-The script prints the same three answers as `tests.guard.questions`.
 """
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from pathlib import Path
 from typing import Any, Final
 
 from tests.guard.pretended import explained
-from tests.guard.questions import WAYS, Question, answer, figures, print_answer
+from tests.guard.questions import Question
 from tests.judge import Judge
 
 PROGRAMS: Final = Path(__file__).with_name("causes")
@@ -49,14 +46,6 @@ def _read(path: Path) -> Question:
     return Question(row, folder)
 
 
-def half(programs: list[Question], number: int) -> list[Question]:
-    """Every second program of each kind, the first part of a name; 1 for those that were set aside."""
-    kinds: dict[str, list[Question]] = {}
-    for one in programs:
-        kinds.setdefault(str(one.row["id"]).partition("_")[0], []).append(one)
-    return [one for kind in kinds.values() for one in kind[number::2]]
-
-
 def end_when_right(judge: Judge, question: Question) -> str:
     """How a program ends with its right lines."""
     main = str(question.row["main"])
@@ -79,29 +68,3 @@ def _corrected(text: str) -> str:
         else:
             lines.append(line)
     return "\n".join(lines) + "\n"
-
-
-def main() -> None:
-    """Prints a line for each program, and the figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", help="parts of the names of programs")
-    parser.add_argument("--half", type=int, choices=(0, 1))
-    parser.add_argument("-v", action="store_true", dest="verbose", help="print the explanations too")
-    options = parser.parse_args()
-    programs = read_programs()
-    programs = programs if options.half is None else half(programs, options.half)
-    programs = [one for one in programs if not options.parts or any(x in one.row["id"] for x in options.parts)]
-    with Judge() as judge:
-        for one in programs:
-            ended = end_when_right(judge, one)
-            if ended != "ok":
-                print(f"with its right lines, {one.row['id']} ends with {ended}")
-        for way in WAYS:
-            answers = [(one, answer(judge, one, way)) for one in programs]
-            for one, said in answers:
-                print_answer(way, one, said, verbose=options.verbose)
-            print(figures(way, [said for _, said in answers]))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,9 +1,8 @@
-"""Programs with and without the guard: `python -m tests.guard.compared [--stride N] [FOLDER]`.
+"""Programs with and without the guard: `python -m tests.guard.compared [--stride N]`.
 
-Every program that fails in the guard's tests, and every program of a folder of questions, runs by itself and with a
-guard around it, as with `devlint run`. With the guard, it must end with the same class and text of an error, on the
-same line, after the same output; the one note on that error must name a value. The script prints a line for each
-program that breaks one of these rules, and the figures.
+Every program that fails in the guard's tests runs by itself and with a guard around it, as with `devlint run`. With the
+guard, it must end with the same class and text of an error, on the same line, after the same output; the one note on
+that error must name a value. The script prints a line for each program that breaks one of these rules, and the figures.
 """
 
 from __future__ import annotations
@@ -13,12 +12,10 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from tests.guard.explained import Bug, read_bugs
 from tests.guard.pretended import Explained, Way
-from tests.guard.questions import Question, read_questions
 from tests.judge import Judge
 
 GUARDED: Final[tuple[Way, ...]] = ("run", "record")
@@ -41,12 +38,9 @@ class Difference:
         return f"{'WORSE' if self.is_worse else 'poor '} {self.program}, {self.way}: {self.reason}"
 
 
-def differences(
-    judge: Judge, programs: Iterable[Bug | Question], ways: Iterable[Way] = GUARDED
-) -> Iterator[Difference]:
+def differences(judge: Judge, programs: Iterable[Bug], ways: Iterable[Way] = GUARDED) -> Iterator[Difference]:
     """Runs programs and compares how they end."""
     for one in programs:
-        name = one.program if isinstance(one, Bug) else str(one.row["id"])
         plain = one.explain(judge, "plain")
         if plain.verdict.exception in ("ModuleNotFoundError", "ImportError"):
             continue
@@ -54,9 +48,9 @@ def differences(
             guarded = one.explain(judge, way)
             changed = _changed(plain, guarded)
             if changed:
-                yield Difference(name, way, changed, is_worse=True)
+                yield Difference(one.program, way, changed, is_worse=True)
             elif plain.verdict.outcome == "device-error" and (poor := _poor(guarded)):
-                yield Difference(name, way, poor, is_worse=False)
+                yield Difference(one.program, way, poor, is_worse=False)
 
 
 def _changed(plain: Explained, guarded: Explained) -> str:
@@ -98,11 +92,9 @@ def _poor(guarded: Explained) -> str:
 def main() -> int:
     """Prints the differences and the figures; returns 1 if the guard makes a program end in another way."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--stride", type=int, default=1, help="one program of so many of the guard's tests")
     options = parser.parse_args()
-    programs: list[Bug | Question] = [*read_bugs()[:: options.stride]]
-    programs += [] if options.folder is None else read_questions(options.folder)
+    programs = read_bugs()[:: options.stride]
     found = []
     with Judge() as judge:
         for one in differences(judge, programs):

@@ -1,17 +1,10 @@
-"""What the guard says of programs from public questions: `python -m tests.guard.questions FOLDER [PART …]`.
+"""How good an explanation of a program is: whether it names a culprit, shows a line of the cause, and mends it.
 
-FOLDER holds an `index.jsonl` with a row for each program: where it is (`bug_target`, `main`), how the judge runs it,
-which lines cause the error (`cause_lines`), and which values are to blame (`culprit`). For each program and each way to
-an explanation, the script prints whether a culprit is named, whether a line of the cause is shown, and how the program
-ends once the first change was carried out on a copy of it: `ok` for a program that it mends.
-
-Some programs need packages that the guard's tests do not; those that cannot be imported are named and left out.
+For the last answer, the first change of the explanation is carried out on a copy of the program, which then runs.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
 import shutil
 import tempfile
@@ -34,7 +27,8 @@ class Question:
     """A program of a question.
 
     Attributes:
-        row: its row in the index.
+        row: which file it is (`main`), how the judge runs it, which lines cause the error (`cause_lines`), and which
+            values are to blame (`culprit`).
         folder: where its files are.
     """
 
@@ -63,16 +57,6 @@ class Answer:
     operand: bool
     cause: bool
     mended: str
-
-
-def read_questions(folder: Path) -> list[Question]:
-    """The programs of an index, in its order."""
-    rows = [json.loads(line) for line in (folder / "index.jsonl").read_text(encoding="utf-8").splitlines()]
-    return [Question(row, _folder(folder / str(row["bug_target"]))) for row in rows if row["program"]]
-
-
-def _folder(target: Path) -> Path:
-    return target if target.is_dir() else target.parent
 
 
 def answer(judge: Judge, question: Question, way: Way) -> Answer:
@@ -142,48 +126,3 @@ def _mended(judge: Judge, question: Question, finding: Finding, folder: Path) ->
     if verdict.outcome == "ok":
         return "ok"
     return f"{verdict.exception} on line {verdict.line}: {(verdict.message or '').partition(chr(10))[0]}"
-
-
-def main() -> None:
-    """Prints a line for each program, and the figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("parts", nargs="*", help="parts of the names of programs")
-    parser.add_argument("-v", action="store_true", dest="verbose", help="print the explanations too")
-    parser.add_argument("--half", type=int, choices=(0, 1), help="only programs at even or at odd positions")
-    parser.add_argument("--quiet", action="store_true", help="print the figures alone")
-    options = parser.parse_args()
-    questions = read_questions(options.folder)
-    if options.half is not None:
-        questions = questions[options.half :: 2]
-    if options.parts:
-        questions = [one for one in questions if any(part in one.row["id"] for part in options.parts)]
-    with Judge() as judge:
-        for way in WAYS:
-            answers = [(question, answer(judge, question, way)) for question in questions]
-            if not options.quiet:
-                for question, one in answers:
-                    print_answer(way, question, one, verbose=options.verbose)
-            print(figures(way, [one for _, one in answers]))
-
-
-def figures(way: Way, answers: Iterable[Answer]) -> str:
-    """How many of the programs that could run were explained."""
-    ran = [one for one in answers if not one.mended.startswith("cannot run")]
-    operand, cause = sum(one.operand for one in ran), sum(one.cause for one in ran)
-    mended = sum(one.mended == "ok" for one in ran)
-    return f"{way}: of {len(ran)} programs, operand {operand}, cause {cause}, first change mends {mended}"
-
-
-def print_answer(way: Way, question: Question, one: Answer, *, verbose: bool) -> None:
-    """Prints one line on a program, and on demand its explanation."""
-    operand, cause = ("operand" if one.operand else "-"), ("cause" if one.cause else "-")
-    print(f"{way:8} {question.row['id']:32} {operand:8} {cause:6} {one.mended}")
-    if verbose and one.finding is not None:
-        from devlint_guard.report.text import render
-
-        print(render(one.finding) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -24,8 +24,8 @@ from tests.judge import Judge, Verdict
 _SEMANTICS: Final = REPOSITORY / "tests/semantics/cases.jsonl"
 _FIXTURES: Final = REPOSITORY / "fixtures"
 
-_NOT_COMPARED: Final = ("cpuonly.", "nodriver.")
-"""Programs for other builds of torch."""
+_NOT_COMPARED: Final = "cpuonly."
+"""Programs for a machine without any device."""
 
 
 class Said(NamedTuple):
