@@ -11,6 +11,7 @@ one. Each run is a process of its own, in which Python reads the changed text in
 
 from __future__ import annotations
 
+import ast
 import enum
 import json
 import subprocess
@@ -42,9 +43,9 @@ _GOOD = ("JUDGED", "NOT_ALL_JUDGED")
 class Verdict(enum.Enum):
     """What rehearsals say of a fix.
 
-    CONFIRMED: its operation ran and raised nothing, and without the fix there is a device error. NOT_NEEDED: its
-    operation ran and raised nothing, but without the fix there is no device error either. NOT_REACHED: its operation
-    did not run. REFUTED: its operation still raises, or the program fails because of the fix.
+    CONFIRMED: its operation and the changed lines ran and raised nothing, and without the fix there is a device error.
+    NOT_NEEDED: they ran and raised nothing, but without the fix there is no device error either. NOT_REACHED: some of
+    them did not run. REFUTED: its operation still raises, a changed line fails, or the program fails by the fix.
     """
 
     CONFIRMED = "confirmed"
@@ -66,11 +67,12 @@ class Rehearsed:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """A device error at an operation of the user's.
+    """An exception at an operation of the user's.
 
     Attributes:
         line, column, end_line, end_column: the operation; its columns are None if Python does not know them.
         message: the class and the text of the error.
+        is_device_error: PyTorch raised it for a device.
     """
 
     path: str
@@ -79,6 +81,7 @@ class Raised:
     end_line: int
     end_column: int | None
     message: str
+    is_device_error: bool
 
     def is_within(self, place: Place) -> bool:
         """Whether the operation is a part of a stretch of the same file, as far as that is known."""
@@ -100,6 +103,7 @@ class Attempt:
         not_judged: a sentence for each thing that was not judged.
         lines: the lines that ran, by absolute path.
         errors: the device errors, also those that the program caught.
+        others: the other exceptions.
         output: what the program wrote to standard error.
     """
 
@@ -110,6 +114,7 @@ class Attempt:
     not_judged: tuple[str, ...]
     lines: Mapping[str, frozenset[int]]
     errors: tuple[Raised, ...]
+    others: tuple[Raised, ...]
     output: str
 
     @property
@@ -226,8 +231,19 @@ def _judged(group: tuple[Settled, ...], before: Attempt, after: Attempt, without
         if one.path == path and any(one.is_within(settled.place) for settled in group):
             return proved(Verdict.REFUTED, f"with the fix, the operation raises {one.message}")
     ran = after.lines.get(path, frozenset())
-    if not any(number in ran for one in group for number in range(one.place.line, one.place.end_line + 1)):
+    changed = _changed(group[0], path, after)
+    if not after.is_good:
+        usual = {one.message for one in before.others}
+        for one in after.others:
+            is_here = one.path == path and any(one.line in lines for lines in changed)
+            if is_here and one.message not in usual and one.message.partition(":")[0] in after.error:
+                at = _line_before(path, after, one.line)
+                return proved(Verdict.REFUTED, f"the fixed program failed at line {at}: {one.message}")
+    operations = [range(one.place.line, one.place.end_line + 1) for one in group]
+    if not any(number in ran for lines in operations for number in lines):
         return proved(Verdict.NOT_REACHED, "the line did not run")
+    if not all(any(number in ran for number in lines) for lines in changed):
+        return proved(Verdict.NOT_REACHED, "a line that the fix changes did not run")
     raised = _at(group, before)
     if after.is_good:
         if raised:
@@ -241,6 +257,24 @@ def _judged(group: tuple[Settled, ...], before: Attempt, after: Attempt, without
     new = (one for one in other.original_errors if (one.path, one.line) not in known)
     raised = raised or _at(group, other) or next(new, None)
     return proved(Verdict.CONFIRMED, _without(raised)) if raised else proved(Verdict.NOT_NEEDED, _NO_DIFFERENCE)
+
+
+def _changed(settled: Settled, path: str, run: Attempt) -> list[range]:
+    """Return the lines of the statements that the edits of a fix are in, in the text of a run, one for each edit."""
+    tree = ast.parse("\n".join(_rows(run.texts, path)))
+    statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    found = []
+    for edit in settled.edited:
+        around = [one for one in statements if one.lineno <= edit.end_line and edit.line <= (one.end_lineno or 0)]
+        inner = [range(one.lineno, _end_of_head(one) + 1) for one in around]
+        found.append(min(inner, key=lambda lines: (edit.line not in lines, len(lines)), default=range(0)))
+    return found
+
+
+def _end_of_head(statement: ast.stmt) -> int:
+    """Return the last line of a statement, without the statements in it."""
+    body = getattr(statement, "body", None)
+    return max(statement.lineno, body[0].lineno - 1) if body else statement.end_lineno or statement.lineno
 
 
 _NO_DIFFERENCE = "without the fix, the run has no other device error"
@@ -288,10 +322,11 @@ def attempt(program: Rehearsed, texts: Mapping[str, bytes]) -> Attempt:
         output = errors.read_text(encoding="utf-8", errors="backslashreplace")
         if not answer.exists():
             ending = f"the process of the program ended with the exit code {code}"
-            return Attempt(texts, "FAILED", ending, (output.splitlines() or [""])[-1], (), {}, (), output)
+            return Attempt(texts, "FAILED", ending, (output.splitlines() or [""])[-1], (), {}, (), (), output)
         found: Mapping[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
     if "refused" in found:
         raise RehearsalError(found["refused"])
+    raised = [_raised(texts, path, *row) for path, rows in found["errors"].items() for row in rows]
     return Attempt(
         texts,
         found["outcome"],
@@ -299,20 +334,28 @@ def attempt(program: Rehearsed, texts: Mapping[str, bytes]) -> Attempt:
         found["error"],
         tuple(found["not_judged"]),
         {path: frozenset(lines) for path, lines in found["lines"].items()},
-        tuple(_raised(texts, path, *row) for path, rows in found["errors"].items() for row in rows),
+        tuple(one for one in raised if one.is_device_error),
+        tuple(one for one in raised if not one.is_device_error),
         output,
     )
 
 
 def _raised(
-    texts: Mapping[str, bytes], path: str, line: int, column: int | None, end: int, end_column: int | None, message: str
+    texts: Mapping[str, bytes],
+    path: str,
+    line: int,
+    column: int | None,
+    end: int,
+    end_column: int | None,
+    message: str,
+    is_device_error: bool,
 ) -> Raised:
     rows = _rows(texts, path)
 
     def counted(number: int, offset: int | None) -> int | None:
         return None if offset is None else len(rows[number - 1].encode()[:offset].decode(errors="ignore")) + 1
 
-    return Raised(path, line, counted(line, column), end, counted(end, end_column), message)
+    return Raised(path, line, counted(line, column), end, counted(end, end_column), message, is_device_error)
 
 
 def to_json(program: Rehearsed, proof: Proof) -> dict[str, Any]:

@@ -244,7 +244,7 @@ class Rule(cst.BatchableCSTVisitor):
     ) -> None:
         """Records a diagnostic at a node or place; the arguments are the fields of `Diagnostic`.
 
-        `severity`: another than that of the rule. `fix`: a report of what is merely possible has none.
+        `severity`: another than that of the rule. A possible error is reported without its `fix`.
         """
         diagnostic = Diagnostic(
             code=self.code,

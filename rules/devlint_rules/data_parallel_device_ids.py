@@ -55,10 +55,11 @@ class DataParallelDeviceIds(SurroundedRule):
         out = parallel(torch.randn(8, 4))
 
     ## Fix safety
-    Safe: literal ids get the device of the module first, if it is among them; a repeated id is removed; one id becomes
-    a list. A program with such ids raises today, or computes the same. Unsafe: a module on the CPU moves, before it is
-    wrapped, to the one device that the program names elsewhere; an optimizer may have its parameters already. If the
-    module is on a GPU that is not among the ids, there is no fix: the author may move the module or change the ids.
+    Safe: literal ids get the device of the module first, if it is among them; one id becomes a list. A program with
+    such ids raises today. Unsafe: a repeated id is removed, which splits a batch into other parts. Unsafe too: a module
+    on the CPU moves, before it is wrapped, to the one device that the program names elsewhere; an optimizer may have
+    its parameters already. If the module is on a GPU that is not among the ids, there is no fix: the author may move
+    the module or change the ids.
 
     ## Known limits
     devlint checks only the first of computed ids, such as `range(torch.cuda.device_count())`.
@@ -113,7 +114,9 @@ class DataParallelDeviceIds(SurroundedRule):
                 )
             case _:
                 return None
-        return Fix(Safety.SAFE, f"{what}: `{wanted}`", (Edit(syntax.place(ids), str(wanted)),))
+        # With fewer ids, a batch is split into other parts.
+        safety = Safety.UNSAFE if misuse.problem == ParallelProblem.DUPLICATE else Safety.SAFE
+        return Fix(safety, f"{what}: `{wanted}`", (Edit(syntax.place(ids), str(wanted)),))
 
 
 def _numbers(ids: cst.BaseExpression) -> list[int]:

@@ -103,7 +103,8 @@ class DiscardedMove(SurroundedRule):
             () if statement is None or (move.name.isidentifier() and not local) else (syntax.before(statement, kept),)
         )
         subject = surroundings.qualified(move.name, place)
-        safety = Safety.SAFE if local and move.needed else Safety.UNSAFE
+        alone = local and surroundings.is_alone(move.name, place)
+        safety = Safety.SAFE if alone and move.needed else Safety.UNSAFE
         return Remedy(f"keep the result: `{kept}{code}`", edits, safety, subject)
 
 

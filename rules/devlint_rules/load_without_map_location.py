@@ -45,9 +45,7 @@ class LoadWithoutMapLocation(OperationRule):
         weights = torch.load(checkpoint, map_location="cpu")
 
     ## Fix safety
-    `map_location="cpu"` is safe if the program only passes the checkpoint to `load_state_dict`, which copies from any
-    device. Otherwise it is unsafe, because the tensors would then be on the CPU on machines that load them to a GPU
-    today.
+    Unsafe: with `map_location="cpu"`, the tensors are on the CPU on machines that load them to a GPU today.
     devlint offers no fix if the program neither copies nor moves a part of the checkpoint.
 
     ## Known limits
@@ -91,8 +89,7 @@ class LoadWithoutMapLocation(OperationRule):
         edit = None if call is None else syntax.keyword(call, "map_location", '"cpu"')
         if call is None or edit is None or not self._leaves_the_cpu(call):
             return None
-        safety = Safety.SAFE if self._is_copied_from(call) else Safety.UNSAFE
-        return Fix(safety, 'add `map_location="cpu"`', (edit,))
+        return Fix(Safety.UNSAFE, 'add `map_location="cpu"`', (edit,))
 
     def _leaves_the_cpu(self, load: cst.Call) -> bool:
         """Whether the program copies from a checkpoint or moves it; otherwise its tensors would stay on the CPU."""
@@ -103,21 +100,6 @@ class LoadWithoutMapLocation(OperationRule):
         scope = syntax.around(load, cst.FunctionDef) or syntax.module
         uses = [node for node in syntax.within(scope, cst.Name) if node.value in names]
         return any(_is_placed(syntax, node) for node in (load, *uses))
-
-    def _is_copied_from(self, load: cst.Call) -> bool:
-        """Whether all that happens to a checkpoint is that something copies from it: `load_state_dict` does."""
-        syntax = self.syntax()
-        if _is_state(syntax, load):
-            return True
-        value = next(syntax.parents(load))
-        if not isinstance(value, cst.Assign) or len(value.targets) != 1:
-            return False
-        name = value.targets[0].target
-        scope = syntax.around(load, cst.FunctionDef)
-        if not isinstance(name, cst.Name) or scope is None:
-            return False
-        uses = [node for node in syntax.within(scope, cst.Name) if node.value == name.value and node is not name]
-        return bool(uses) and all(_is_state(syntax, use) for use in uses)
 
 
 def _is_placed(syntax: Syntax, node: cst.BaseExpression) -> bool:
@@ -132,21 +114,4 @@ def _is_placed(syntax: Syntax, node: cst.BaseExpression) -> bool:
             case cst.BaseStatement():
                 return False
         inner = parent
-    return False
-
-
-def _is_state(syntax: Syntax, node: cst.BaseExpression) -> bool:
-    """Whether an expression, or an element of it, is the argument of `load_state_dict`, which is to copy."""
-    inner: cst.CSTNode = node
-    for parent in syntax.parents(node):
-        match parent:
-            case cst.Subscript(value=value) if value is inner:
-                inner = parent
-            case cst.Arg(star="", keyword=None):
-                inner = parent
-            case cst.Call(func=cst.Attribute(attr=cst.Name(value="load_state_dict")), args=arguments):
-                keywords = [argument.keyword.value for argument in arguments if argument.keyword is not None]
-                return inner is arguments[0] and "assign" not in keywords
-            case _:
-                return False
     return False

@@ -5,12 +5,13 @@ from __future__ import annotations
 import libcst as cst
 from devlint.diagnostics import Severity
 from devlint.facts import MissingAttribute
-from devlint.rule import OperationRule
 
 from devlint_rules.support.messages import quoted
+from devlint_rules.support.moves.module_device import module_device
+from devlint_rules.support.scopes import SurroundedRule
 
 
-class ModuleHasNoDeviceAttribute(OperationRule):
+class ModuleHasNoDeviceAttribute(SurroundedRule):
     """
     ## What it does
     Reports `module.device` on a module of a known class without such an attribute.
@@ -33,10 +34,10 @@ class ModuleHasNoDeviceAttribute(OperationRule):
         from torch import nn
 
         net = nn.Linear(4, 2)
-        x = torch.randn(1, 4, device=next(net.parameters()).device)
+        x = torch.randn(1, 4, device=net.weight.device)
 
     ## Fix safety
-    No fix is offered: a module without parameters has no first one to ask.
+    No fix is offered: devlint does not know which device is meant.
 
     ## Known limits
     devlint does not report classes with `__getattr__`, classes with bases outside the project other than those of
@@ -56,10 +57,13 @@ class ModuleHasNoDeviceAttribute(OperationRule):
         """Reports the missing attributes at the node."""
         for missing in self.facts_of(node, MissingAttribute):
             owner = missing.owner.rpartition(".")[2]
+            device = module_device(missing.name, self.place_of(node), self.syntax(), self.surroundings())
+            take = (
+                "" if device in (None, f"{missing.name}.device") else f", or take that of a parameter: {quoted(device)}"
+            )
             self.report(
                 node,
                 f"{quoted(missing.name)} is a {quoted(owner)}: modules have no attribute `device`",
                 pytorch=f"'{owner}' object has no attribute 'device'",
-                advice=f"if {quoted(missing.name)} has parameters, take the device of one: "
-                f"{quoted(f'next({missing.name}.parameters()).device')}",
+                advice=f"use the name of the device that {quoted(missing.name)} is moved to{take}",
             )

@@ -6,7 +6,7 @@ import ast
 import linecache
 from collections.abc import Sequence
 
-from devlint_guard.expressions import attached
+from devlint_guard.expressions import as_device, attached
 from devlint_guard.finding import Change, Place
 from devlint_guard.frames import nodes_around, shown_path
 from devlint_guard.functions import Scope
@@ -83,7 +83,23 @@ def _part(change: Change) -> tuple[int, int, str]:
 
 
 def followed_by(scope: Scope, node: ast.expr, suffix: str) -> Change | None:
-    """An expression with something behind it, such as `.to(device)`, in parentheses where it needs them."""
+    """An expression with something behind it, such as `.to(device)`, in parentheses where it needs them.
+
+    A copy to the CPU that ends the expression gives way to a move. None where a move elsewhere ends it: a second one
+    would not be the last.
+    """
+    match node:
+        case ast.Call(func=ast.Attribute(value=receiver, attr="cpu")) if suffix.startswith(".to("):
+            return replaced(scope, node, attached(scope.source.of(receiver)) + suffix)
+        case ast.Call(func=ast.Attribute(attr="cpu")):
+            return None
+        case ast.Call(func=ast.Attribute(attr="detach")):
+            suffix = suffix.removeprefix(".detach()")
+        case ast.Call(func=ast.Attribute(value=receiver, attr="cuda" | "to" as method), args=given, keywords=named):
+            target = as_device(scope.reader.value(given[0])) if given else None
+            if suffix.startswith(".to(") and (method == "cuda" or target is not None):
+                is_whole = target is not None and target.type == "cpu" and len(given) == 1 and not named
+                return replaced(scope, node, attached(scope.source.of(receiver)) + suffix) if is_whole else None
     text = scope.source.of(node)
     if attached(text) != text:
         return replaced(scope, node, attached(text) + suffix)

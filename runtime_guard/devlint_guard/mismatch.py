@@ -18,7 +18,7 @@ from devlint_guard.parallel import misplaced
 from devlint_guard.remedies import remedy_for
 from devlint_guard.remedy import Astray, Remedy, register_as_buffer
 from devlint_guard.resumed import MOVE_FIRST, order_of, parameter_of
-from devlint_guard.stored import devices_of, registered_in
+from devlint_guard.stored import device_of_part, devices_of, registered_in
 from devlint_guard.trail import trail
 
 
@@ -294,7 +294,8 @@ def _device_expression(met: Met) -> str:
     """How the user's source may write the device of a value."""
     name = met.operand.name
     if met.operand.role is Role.MODULE and name:
-        return f"next({name}.parameters()).device"
+        part = device_of_part(name, met.value) if isinstance(met.value, nn.Module) else ""
+        return part or f'"{met.operand.device}"'
     if name.replace(".", "").replace("_", "").isalnum() and met.operand.role is not Role.TEMPORARY:
         return f"{name}.device"
     return f'"{met.operand.device}"'

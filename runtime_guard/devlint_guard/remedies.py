@@ -26,7 +26,7 @@ from devlint_guard.links import How, Link, steps_of
 from devlint_guard.operands import Met, Scene
 from devlint_guard.rebound import mends_of_replaced
 from devlint_guard.remedy import Astray, Remedy, register_as_buffer
-from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of, has_parameters
+from devlint_guard.stored import UNKNOWN, device_of_part, devices_of, dictionary_of
 from devlint_guard.targets import device_at, devices_at
 from devlint_guard.trail import trail, way_of
 
@@ -287,7 +287,7 @@ def _device_beside(astray: Astray, link: Link, call: ast.Call) -> str | None:
         and link.scope.code.co_name != "__init__"
         and devices_of(module) == [astray.device]
     ):
-        return f"next({own}.{'parameters' if has_parameters(module) else 'buffers'}()).device"
+        return device_of_part(own, module) or None
     return f'"{astray.device}"' if link.scope.site is not None else None
 
 

@@ -176,6 +176,23 @@ def has_parameters(root: nn.Module) -> bool:
     return any(one is not None for module in modules_in(root) for one in _table(module, "_parameters"))
 
 
+def device_of_part(text: str, root: nn.Module) -> str:
+    """The source of the device of a module's first parameter or buffer, by its name: `net[0].weight.device`, or ""."""
+    found = _first_tensor(root, ())
+    return f"{text}{found}.device" if found else ""
+
+
+def _first_tensor(root: nn.Module, above: tuple[nn.Module, ...]) -> str:
+    for table in ("_parameters", "_buffers", "_modules"):
+        for name, part in table_of(root, table):
+            key = f"[{name}]" if name.isdigit() else f".{name}" if name.isidentifier() else ""
+            is_module = isinstance(part, nn.Module) and part not in above
+            rest = _first_tensor(part, (*above, root)) if is_module else ""
+            if key and (rest or isinstance(part, torch.Tensor)):
+                return key + rest
+    return ""
+
+
 def _table(module: nn.Module, name: str) -> list[object]:
     return [value for _, value in table_of(module, name)]
 

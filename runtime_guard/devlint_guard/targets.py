@@ -15,7 +15,7 @@ from torch import nn
 from devlint_guard.bindings import is_name, own_nodes
 from devlint_guard.frames import Site
 from devlint_guard.functions import Scope
-from devlint_guard.stored import UNKNOWN, devices_of, dictionary_of, modules_in
+from devlint_guard.stored import UNKNOWN, device_of_part, devices_of, dictionary_of, modules_in
 
 
 def device_at(
@@ -63,12 +63,13 @@ def devices_at(
     for name, value in sorted(names.items(), key=lambda item: item[0] != "self"):
         if isinstance(value, nn.Module):
             if devices_of(value) == [device]:
-                yield f"next({name}.parameters()).device"
+                yield from filter(None, [device_of_part(name, value)])
         elif not isinstance(value, type):
             for key, part in dictionary_of(value).items():
-                is_there = isinstance(part, nn.Module) and devices_of(part) == [device]
-                if is_there and not (_has_moved(scope, part) or _is_moved_later(scope, node, part, sites)):
-                    yield f"next({name}.{key}.parameters()).device"
+                if not isinstance(part, nn.Module) or devices_of(part) != [device]:
+                    continue
+                if not (_has_moved(scope, part) or _is_moved_later(scope, node, part, sites)):
+                    yield from filter(None, [device_of_part(f"{name}.{key}", part)])
 
 
 def _known(scope: Scope, node: ast.expr | ast.stmt) -> Iterator[tuple[str, object]]:
@@ -153,7 +154,7 @@ def _text_of_other(scope: Scope, node: ast.expr | ast.stmt, other: ast.expr | No
         base = base.value
     bound = isinstance(base, ast.Name) and any(name == base.id for name, _ in _known(scope, node))
     if isinstance(value, nn.Module):
-        return f"next({text}.parameters()).device" if bound and devices_of(value) == [device] else ""
+        return device_of_part(text, value) if bound and devices_of(value) == [device] else ""
     return f"{text}.device" if bound and _is_on(value, device) else ""
 
 

@@ -37,7 +37,7 @@ from devlint_guard.mismatch import apart
 from devlint_guard.operands import Scene, operand
 from devlint_guard.parallel import data_parallel, distributed
 from devlint_guard.remedies import moved_by_choice, node_of, with_argument, with_constant, with_method
-from devlint_guard.stored import UNKNOWN, attribute, devices_of
+from devlint_guard.stored import UNKNOWN, attribute, device_of_part, devices_of
 from devlint_guard.trail import trail
 
 _AVAILABLE: Final = 'choose it by a check: `device = "cuda" if torch.cuda.is_available() else "cpu"`'
@@ -56,9 +56,18 @@ def _host_access(scene: Scene, message: Message) -> Finding:
         if found
         else "numpy reads a tensor",
         operands=found,
-        help=(f"bring it to the CPU first: `{attached(name)}.detach().cpu()`",),
+        help=_copied(scene, found, name),
         changes=_read_on_cpu(scene, found),
     )
+
+
+def _copied(scene: Scene, found: tuple[Operand, ...], name: str) -> tuple[str, ...]:
+    place = node_of(scene, found[0]) if found else None
+    value = UNKNOWN if place is None else place[0].reader.value(place[1])
+    if not isinstance(value, (list, tuple, dict)) or place is None or place[0].source.of(place[1]) != name:
+        return (f"bring it to the CPU first: `{attached(name).removesuffix('.detach()')}.detach().cpu()`",)
+    is_flat = not isinstance(value, dict) and all(isinstance(one, torch.Tensor) for one in value)
+    return (f"bring its tensors to the CPU first: `[one.detach().cpu() for one in {name}]`",) if is_flat else ()
 
 
 def _read_on_cpu(scene: Scene, found: tuple[Operand, ...]) -> tuple[Change, ...]:
@@ -373,28 +382,29 @@ def _forked(scene: Scene, message: Message) -> Finding:
 
 
 def _no_attribute(scene: Scene, message: Message) -> Finding:
-    found = whole_expression(scene, "")
+    found, asked = whole_expression(scene, ""), ""
     owner = scene.operation.node if scene.operation else None
     if scene.user and isinstance(owner, ast.Attribute):
         text = text_of(scene.user, owner.value)
         value = _module_at(scene, owner.value)
         devices = " and ".join(devices_of(value)) if value is not None else ""
+        asked = "" if value is None else device_of_part(text, value)
         found = (Operand(text, Role.MODULE, devices, place=place_of(scene.user, owner.value), blamed=True),)
     return Finding(
         "DEV306",
         f"`{first_name(found)}` is a module, and modules have no attribute `device`",
         operands=found,
-        help=(f"ask one of its parameters: `next({first_name(found)}.parameters()).device`",),
-        changes=_asked_of_parameter(scene, first_name(found)),
+        help=(f"ask one of its parameters: `{asked}`",) if asked else (),
+        changes=_exchanged(scene, asked) if asked else (),
     )
 
 
-def _asked_of_parameter(scene: Scene, name: str) -> tuple[Change, ...]:
+def _exchanged(scene: Scene, text: str) -> tuple[Change, ...]:
     scope = None if scene.user is None else Scope.at(scene.user)
     node = scene.operation.node if scene.operation else None
     if scope is None or not isinstance(node, ast.Attribute):
         return ()
-    change = replaced(scope, node, f"next({name}.parameters()).device")
+    change = replaced(scope, node, text)
     return () if change is None else (change,)
 
 

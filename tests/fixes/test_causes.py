@@ -57,9 +57,9 @@ class Net(torch.nn.Module):
         return torch.zeros(3, device=next(self.fc.parameters()).device)
 
     def forward(self):
-        x = torch.zeros(3)
+        x = torch.zeros(3{device})
         rest = self.start()
-{between}        return self.fc(torch.cat([x, rest])[:3])
+        return self.fc(torch.cat([x, rest])[:3])
 """
 
 BRANCHES = """\
@@ -246,7 +246,7 @@ CAUSES = {
         "out = torch.tensor(image, requires_grad=True)\nsteps = torch.optim.Adam([out])\n"
         "for _ in range(3):\n    second = net(out)\n",
         "import torch\n\nnet = torch.nn.Linear(3, 3).cuda()\nimage = torch.from_numpy(rows)\n"
-        "image = image.to(next(net.parameters()).device)\nfirst = net(image)\n"
+        "image = image.to(net.weight.device)\nfirst = net(image)\n"
         "out = torch.tensor(image, requires_grad=True)\nsteps = torch.optim.Adam([out])\n"
         "for _ in range(3):\n    second = net(out)\n",
     ),
@@ -307,8 +307,8 @@ CAUSES = {
     ),
     "tensor that was created beside a module": (
         ("DEV103", "DEV306"),
-        BESIDE.format(between=""),
-        BESIDE.format(between="        x = x.to(rest.device)\n"),
+        BESIDE.format(device=""),
+        BESIDE.format(device=", device=self.fc.weight.device"),
     ),
     "name that has a value in another branch": (
         ("DEV101",),

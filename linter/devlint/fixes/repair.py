@@ -54,11 +54,13 @@ class Settled:
         diagnostic: it, with places in the file that its fix was made in.
         place: where its stretch is in the fixed file.
         identity: see `Identity`.
+        edited: where its edits are in the fixed file.
     """
 
     diagnostic: Diagnostic
     place: Place
     identity: Identity
+    edited: tuple[Place, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +218,14 @@ class Repair:
             text = program_of(decode(data, file), file).original
             where = partial(moved, text, choice.edits)
             made[file] = _Made(choice.settled, where)
-            earlier = (replace(one, place=_moved(one.place, where)) for one in self._settled.get(file, ()))
-            added = (Settled(one, _moved(one.place, where), _identity(one, text)) for one in choice.settled)
+            earlier = (
+                replace(one, place=_moved(one.place, where), edited=tuple(_moved(edit, where) for edit in one.edited))
+                for one in self._settled.get(file, ())
+            )
+            added = (
+                Settled(one, _moved(one.place, where), _identity(one, text), _edited(one, where))
+                for one in choice.settled
+            )
             self._settled[file] = (*earlier, *added)
         return made
 
@@ -273,6 +281,18 @@ def _moved(place: Place, where: Moved) -> Place:
     line, column = where(place.line, place.column)[-1]
     end_line, end_column = where(place.end_line, place.end_column)[0]
     return replace(place, line=line, column=column, end_line=max(line, end_line), end_column=end_column)
+
+
+def _edited(one: Diagnostic, where: Moved) -> tuple[Place, ...]:
+    """Return where the edits of a diagnostic are, with the text that they insert."""
+    found = []
+    for edit in () if one.fix is None else one.fix.edits:
+        (line, column), (end_line, end_column) = (
+            where(edit.place.line, edit.place.column)[0],
+            where(edit.place.end_line, edit.place.end_column)[-1],
+        )
+        found.append(replace(edit.place, line=line, column=column, end_line=end_line, end_column=end_column))
+    return tuple(found)
 
 
 def _path(file: str) -> Path:

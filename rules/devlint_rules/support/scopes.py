@@ -60,7 +60,20 @@ class Surroundings:
 
     def binds_at_most_once(self, name: str, place: Place) -> bool:
         """Whether no more than one line in the scope of a place gives a name its value."""
-        return sum(self.together(where, place) for where in self._bound(name)) <= 1
+        return self.bindings(name, place) <= 1
+
+    def bindings(self, name: str, place: Place | None) -> int:
+        """How many nodes give a name its value in the scope of a place; without one, in the whole file."""
+        return sum(place is None or self.together(where, place) for where in self._bound(name))
+
+    def is_alone(self, name: str, place: Place) -> bool:
+        """Whether no other name of a scope is given the same object, and no function or class in it reads the name."""
+        names = [node for node in self._syntax.names(name) if self.within_scope(self._syntax.place_of(node), place)]
+        return not any(
+            isinstance(parent, (cst.Assign, cst.NamedExpr)) and parent.value is node
+            for node in names
+            for parent in [next(self._syntax.parents(node))]
+        ) and all(self.together(where, place) for where in self._occurrences(name) if self.within_scope(where, place))
 
     def imports(self, name: str) -> bool:
         """Whether an import of the file binds a name."""
@@ -72,7 +85,7 @@ class Surroundings:
 
     def binds_once(self, name: str) -> bool:
         """Whether one place in the whole file gives a name a value."""
-        return len(self._binding.get(name, ())) == 1
+        return self.bindings(name, None) == 1
 
     def binds_within(self, name: str, stretch: Place) -> bool:
         """Whether code in a stretch gives a name a value."""

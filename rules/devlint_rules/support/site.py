@@ -13,6 +13,7 @@ from devlint.syntax import Syntax
 from devlint_rules.support.in_place_writes import is_written, stays_itself
 from devlint_rules.support.moves.bindings import is_tested, keeps_its_value
 from devlint_rules.support.moves.device_text import chosen_device, is_addressable
+from devlint_rules.support.moves.module_device import device_of
 from devlint_rules.support.scopes import Surroundings, inside, names_in
 
 _DISPLAYS = (cst.List, cst.Tuple, cst.Dict, cst.Set, cst.BaseComp)
@@ -64,6 +65,11 @@ class Site:
     surroundings: Surroundings
     syntax: Syntax
 
+    @property
+    def is_in_forward(self) -> bool:
+        """Whether the operation stands in a method `forward`."""
+        return any(one.name.value == "forward" for one in self.syntax.enclosing(self.place, cst.FunctionDef))
+
     def sees(self, side: Meeting) -> bool:
         """Whether the name of a value means that value at the operation too."""
         return inside(side.place, self.place) or self.surroundings.together(side.place, self.place)
@@ -103,11 +109,15 @@ class Site:
 
     def holds_values(self, side: Meeting) -> bool:
         """Whether a value is a list or the like, which cannot be moved itself."""
+        return self.container(side) is not None
+
+    def container(self, side: Meeting) -> cst.BaseExpression | None:
+        """The list or the like that a value is, or that the file stores under its name."""
         node = self.node(side)
         values = [] if node is None else [node]
         if isinstance(node, cst.Name):
             values += [store.value for store in self.syntax.stores(node.value)]
-        return any(isinstance(value, _DISPLAYS) for value in values)
+        return next((value for value in values if isinstance(value, _DISPLAYS)), None)
 
     def writes(self, side: Meeting) -> bool:
         """Whether the operation writes to a value: no copy may stand in its place."""
@@ -117,6 +127,10 @@ class Site:
         """Whether the name may be given a copy of its value before the operation, or in the scope of another place."""
         place = at or self.place
         return self.surroundings.binds(name, place) and not stays_itself(name, place, self.syntax, self.surroundings)
+
+    def safety_of_rebinding(self, name: str, at: Place | None = None) -> Safety:
+        """Safe where the name alone stands for its value: another one would keep the value that did not move."""
+        return Safety.SAFE if self.surroundings.is_alone(name, at or self.place) else Safety.UNSAFE
 
     def means_the_same(self, text: str, at: Place) -> bool:
         """Whether source text for a device at the operation can be read at an earlier place, and is that device."""
@@ -129,6 +143,10 @@ class Site:
     def device(self, side: Meeting, at: Place | None = None) -> str | None:
         """Source text for the device that the program has put a value on; None where nothing known at `at` is it."""
         return chosen_device(side, at or self.place, self.syntax, self.surroundings)
+
+    def device_of(self, text: str, side: Meeting, at: Place | None = None) -> str | None:
+        """Source text for the device that a value has from a name or attribute; None where that may have none."""
+        return device_of(text, side, at or self.place, self.syntax, self.surroundings)
 
     def subject(self, name: str) -> str:
         """What a fix changes that changes `name`."""

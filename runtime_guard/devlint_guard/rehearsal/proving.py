@@ -5,7 +5,7 @@ So the program finds its data where they are, its `__file__` is the user's, and 
 
     python -c "from devlint_guard.rehearsal.proving import main; main()" request.json answer.json
 
-The answer tells which lines of the user's files ran, and at which lines a device error was raised, also if the program
+The answer tells which lines of the user's files ran, and at which lines an exception was raised, also if the program
 caught it.
 """
 
@@ -31,20 +31,23 @@ from devlint_guard.messages import read
 from devlint_guard.rehearsal.launch import attempt
 from devlint_guard.rehearsal.replacements import Replacements
 
+_MOST_ERRORS = 10_000
+"""How many different exceptions of a file a trace keeps, also those that the program handles."""
+
 
 class Trace:
     """A context that traces the lines of the user's files, in this process.
 
     Attributes:
         lines: the numbers of lines, by file.
-        errors: device errors by file, each at the user's innermost operation: the line and column where it begins,
-            those where it ends, and the message. Lines begin at 1 and columns, in bytes, at 0. Before Python 3.11,
-            the columns are None.
+        errors: the exceptions by file, each at the user's innermost operation: the line and column where it begins,
+            those where it ends, the message, and whether it is a device error. Lines begin at 1 and columns, in bytes,
+            at 0. Before Python 3.11, the columns are None.
     """
 
     def __init__(self) -> None:
         self.lines: dict[str, set[int]] = {}
-        self.errors: dict[str, list[tuple[int | None, int | None, int | None, int | None, str]]] = {}
+        self.errors: dict[str, dict[tuple[int | None, int | None, int | None, int | None, str, bool], None]] = {}
         self._ours: dict[str, bool] = {}
         self._last: BaseException | None = None
 
@@ -75,9 +78,10 @@ class Trace:
             error = value[1]
             if isinstance(error, BaseException) and error is not self._last:
                 self._last = error
-                if read(error) is not None:
-                    text = f"{type(error).__name__}: {error}".splitlines()[0]
-                    self.errors.setdefault(file, []).append((*_span(frame), text))
+                text = f"{type(error).__name__}: {error}".splitlines()[0]
+                found = self.errors.setdefault(file, {})
+                if len(found) < _MOST_ERRORS:
+                    found[(*_span(frame), text, read(error) is not None)] = None
         return self._local
 
 
@@ -143,5 +147,5 @@ def _answered(request: Mapping[str, Any]) -> dict[str, Any]:
         "seconds": result.seconds,
         "not_judged": result.unjudged,
         "lines": {os.path.abspath(file): sorted(lines) for file, lines in trace.lines.items()},
-        "errors": {os.path.abspath(file): found for file, found in trace.errors.items()},
+        "errors": {os.path.abspath(file): list(found) for file, found in trace.errors.items()},
     }

@@ -96,6 +96,26 @@ def test_a_program_without_reports_has_no_fixes_to_try(tmp_path: Path) -> None:
     assert "there are no fixes to try; no file was changed" in ended.stderr
 
 
+def test_a_fix_that_fails_itself_is_refuted_with_its_line_and_error(tmp_path: Path) -> None:
+    """PyTorch refuses a buffer under a name that the object has from a class of another file."""
+    write(tmp_path / "base.py", "from torch import nn\n\n\nclass Base(nn.Module):\n    shift = None\n")
+    program = (
+        "import torch\nfrom torch import nn\nfrom base import Base\n\n\nclass Net(Base):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.fc = nn.Linear(3, 3)\n"
+        "        self.shift = torch.ones(3)\n\n    def forward(self, x):\n        return self.fc(x) + self.shift\n\n\n"
+        "Net().to('cuda')(torch.ones(4, 3).to('cuda'))\n"
+    )
+    write(tmp_path / "train.py", program)
+    ended = check(tmp_path, "--unsafe-fixes", "--report", "report.json", "train.py")
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    verdicts = {one["line"]: (one["verdict"], one["reason"]) for one in report["fixes"]}
+    failed = (
+        "refuted",
+        "the fixed program failed at line 10: KeyError: \"attribute 'shift' already exists\"",
+    )
+    assert failed in verdicts.values(), ended.stdout + ended.stderr
+
+
 @pytest.mark.long
 def test_only_confirmed_fixes_make_the_exit_code_0(tmp_path: Path) -> None:
     write(tmp_path / "train.py", "import torch\nx = torch.ones(3).cuda()\ny = x * torch.ones(3)\n")

@@ -11,7 +11,6 @@ from devlint.diagnostics import Certainty, Edit, Place, Safety
 from devlint.domain.device import CPU, Variable, is_symbolic, variables_of
 from devlint.facts import Conflict, ConflictKind, Meeting, OriginKind, Step
 from devlint.fixes.placing import named
-from devlint.syntax import Syntax
 
 from devlint_rules.support.class_usage import derives_from_module
 from devlint_rules.support.messages import ASSIGNED, in_words, quoted
@@ -28,14 +27,15 @@ from devlint_rules.support.moves.creation import (
 from devlint_rules.support.moves.device_text import (
     alike,
     as_primary,
-    device_attribute,
+    ends_in_move,
     is_addressable,
-    parameter_device,
+    moved_elsewhere,
     parsed,
     root_of,
     written_device,
 )
 from devlint_rules.support.moves.discarded import keep_the_result
+from devlint_rules.support.moves.module_device import input_device, module_device
 from devlint_rules.support.moves.module_moves import move_module, move_owner
 from devlint_rules.support.moves.statements import (
     is_computed_from_several,
@@ -93,7 +93,7 @@ def _follow_the_written(conflict: Conflict, written: Meeting, other: Meeting, si
     if written.kind is OriginKind.CREATED:
         if written.joined:
             return _with_the_others(written, other, site)
-        target = _device_of(conflict, other, site) if site.sees(other) else _device_of_argument(other)
+        target = _device_of(conflict, other, site) if site.sees(other) else _device_of_argument(other, site)
         created = create_there(written, other, target, site)
         if created is not None and created.edits:
             return created
@@ -121,14 +121,16 @@ def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> 
         return kept_result
     target = _device_of(conflict, settled, site)
     if target is not None and not site.sees(settled):
-        target = _device_of_argument(settled)
+        target = _device_of_argument(settled, site)
     if target is not None and not site.surroundings.knows(target, site.place):
         target = None
     chosen = site.device(settled)
-    if target is not None and target.startswith("next(") and not _is_name(chosen):
+    # A copy of the module for another device has its own parameters in `forward`, and no other name for that device.
+    by_name = _is_called_module(conflict, settled, site) and not site.is_in_forward
+    if by_name and not _is_name(chosen):
         reach = devices_in_reach(site.place, site.syntax, site.surroundings)
         chosen = reach[0] if len(reach) == 1 else chosen
-    if target is None or (settled.kind is not OriginKind.LOADER and target.startswith("next(") and _is_name(chosen)):
+    if target is None or (by_name and _is_name(chosen)):
         target = chosen
     if settled.name == stray.name:  # one name for parts of a list on two devices
         return Remedy(f"put all elements of {quoted(stray.name)} on one device")
@@ -189,6 +191,11 @@ def _copy_to_cpu(conflict: Conflict, site: Site) -> Remedy:
     value = conflict.first
     if conflict.operation.endswith("pin_memory"):
         return Remedy(f"first pin the CPU tensor, then move it: {quoted('.pin_memory().to(…)')}")
+    container = site.container(value)
+    if container is not None:
+        is_list = isinstance(container, (cst.List, cst.ListComp, cst.Tuple)) and is_addressable(value.name)
+        listed = f": `[v.cpu() for v in {value.name}]`" if is_list else ""
+        return Remedy(f"copy the tensors in {quoted(value.name)} to the CPU first{listed}")
     operand = site.operand(value)
     copy = _copy(conflict, operand)
     # numpy takes arrays as well, and of several elements of a list, the others may be on the device too.
@@ -336,7 +343,8 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
         text = f"{stray.name} = {stray.name}.to({target})"
         edits = statement(text, stray.name, target, site.node(stray), site, stray.trace[-1].place)
         if edits or operand is None:
-            return Remedy(f"move {quoted(stray.name)} before it is used: `{text}`", edits, subject=subject)
+            what = f"move {quoted(stray.name)} before it is used: `{text}`"
+            return Remedy(what, edits, site.safety_of_rebinding(stray.name), subject)
     at_creation = move_where_created(stray, settled, site) if stray.kind is OriginKind.CREATED else None
     if at_creation is not None:
         return at_creation
@@ -346,11 +354,14 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
         edits = () if operand is None or is_element else site.syntax.attribute(operand, f".to({target})")
         return Remedy(f"use `{stray.name}.to({target})`", edits, subject=subject)
     call = parsed(stray.name)
-    if stray.kind is OriginKind.MOVED and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+    is_moved = stray.kind is OriginKind.MOVED or (operand is not None and ends_in_move(operand))
+    if is_moved and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
         receiver = ast.get_source_segment(stray.name, call.func.value)
-        edits = () if not isinstance(operand, cst.Call) else _moved_elsewhere(operand, target, site.syntax)
+        edits = () if not isinstance(operand, cst.Call) else moved_elsewhere(operand, target, site.syntax)
         return Remedy(f"use `{receiver}.to({target})` instead of {quoted(stray.name)}", edits)
-    if stray.kind is OriginKind.MOVED:  # what it is computed from was copied to the CPU on purpose
+    if stray.kind is OriginKind.MOVED or (
+        operand is not None and ends_in_move(operand)
+    ):  # what it is computed from was copied to the CPU on purpose
         return _with_the_others(stray, settled, site)
     # A value that is computed from a local one stays: that one is to move. What a function returns has no other place.
     is_computed = not inside(stray.trace[-1].place, site.place) and _reads_local_name(operand, site)
@@ -365,19 +376,6 @@ def _reads_local_name(value: cst.BaseExpression | None, site: Site) -> bool:
         site.surroundings.binds(name.value, site.place) and stands_for_a_value(name, next(site.syntax.parents(name)))
         for name in names
     )
-
-
-def _moved_elsewhere(move: cst.Call, target: str, syntax: Syntax) -> tuple[Edit, ...]:
-    """Return the edits that give `x.to("cuda:1")` or `x.cuda(1)` another goal; its other arguments stay."""
-    if not isinstance(move.func, cst.Attribute):
-        return ()
-    given = [argument for argument in move.args if argument.keyword is not None and argument.keyword.value == "device"]
-    given += [argument for argument in move.args[:1] if argument.keyword is None]
-    if move.func.attr.value == "to" and given:
-        return (Edit(syntax.place(given[0].value), target),)
-    if move.func.attr.value in ("cpu", "cuda") and len(move.args) == len(given):
-        return (Edit(syntax.from_to(move.func.attr, move), f"to({target})"),)
-    return ()
 
 
 def _stray_and_settled(conflict: Conflict) -> tuple[Meeting, Meeting]:
@@ -396,25 +394,26 @@ def _device_of(conflict: Conflict, side: Meeting, site: Site) -> str | None:
         if not _is_called_module(conflict, side, site):
             if site.calls(side):
                 return None  # a module whose parts are on several devices
-            return device_attribute(side.name)
+            return site.device_of(side.name, side)
         called = conflict.operation == side.name or _calls_layer(conflict)
-        return parameter_device(side.name) if called else None
+        return module_device(side.name, site.place, site.syntax, site.surroundings) if called else None
     if isinstance(side.device, Variable) and is_addressable(side.device.place.source):
         place = side.device.place.source
         if side.device.names_device:
             return place
         if side.name.startswith(f"{place}("):
-            return parameter_device(place)
+            given = input_device(side.name, site.place, site.syntax, site.surroundings)
+            return given or module_device(place, site.place, site.syntax, site.surroundings)
         named = side.kind is not OriginKind.MODULE and re.search(
             rf"(?<![\w.]){re.escape(place)}(?![\w.(\[])", side.name
         )
         if side.kind is OriginKind.PARAMETER or named:
-            return device_attribute(place)
+            return site.device_of(place, side)
     same = alike(side.name, site.surroundings, of_module=side.kind is OriginKind.MODULE)
-    return written_device(side) if same is None else device_attribute(same)
+    return written_device(side) if same is None else site.device_of(same, side)
 
 
-def _device_of_argument(side: Meeting) -> str | None:
+def _device_of_argument(side: Meeting, site: Site) -> str | None:
     """Return source text, at a call, for the device of an argument; None if no name gives it."""
     if (
         side.kind is not OriginKind.PARAMETER
@@ -423,7 +422,7 @@ def _device_of_argument(side: Meeting) -> str | None:
     ):
         return None
     place = side.device.place.source
-    return place if side.device.names_device else device_attribute(place)
+    return place if side.device.names_device else site.device_of(place, side)
 
 
 def _device_in_words(side: Meeting, site: Site, at: Place | None = None) -> str:

@@ -16,9 +16,11 @@ from devlint_rules.support.moves.device_text import (
     HARMLESS,
     device_argument,
     device_attribute,
+    ends_in_move,
     holds_for,
     is_addressable,
     is_written_out,
+    moved_elsewhere,
     root_of,
 )
 from devlint_rules.support.program_device import devices_in_reach, operands_decide
@@ -60,6 +62,8 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
         and not holds_for(settled.place, birth.place, site.syntax, site.surroundings)
     ):
         target = None
+    if _is_moved_on(call, stray, site):
+        return None
     given = _given_device(call, site)
     if given is not None:
         return Remedy(f"on line {birth.place.line}, set {quoted(given)} to the device of {quoted(settled.name)}")
@@ -82,12 +86,33 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
     return _created_elsewhere(call, creator[1], settled, site)
 
 
+def _is_moved_on(call: cst.Call | None, stray: Meeting, site: Site) -> bool:
+    """Whether a move follows the call that creates a value, or ends the value: another device there has no effect."""
+    node = site.node(stray)
+    if node is not None and node is not call and ends_in_move(node):
+        return True
+    inner: cst.CSTNode | None = call
+    for parent in () if call is None else site.syntax.parents(call):
+        match parent:
+            case cst.Attribute(value=value) if value is inner:
+                pass
+            case cst.Call(func=function) if function is inner:
+                if ends_in_move(parent):
+                    return True
+            case _:
+                return False
+        inner = parent
+    return False
+
+
 def move_where_created(stray: Meeting, settled: Meeting, site: Site) -> Remedy | None:
     """Return the move of a tensor behind the call of the scope that creates it, for a name that no copy may take."""
     birth = stray.trace[-1]
     creator = CREATOR.fullmatch(birth.what)
     call = site.syntax.at(birth.place, cst.Call)
     if creator is None or call is None or not site.surroundings.together(birth.place, site.place):
+        return None
+    if _is_moved_on(call, stray, site):
         return None
     return _created_elsewhere(call, creator[1], settled, site)
 
@@ -123,22 +148,12 @@ def _followed(settled: Meeting, at: Place, site: Site) -> str | None:
     device = settled.device
     if settled.kind is OriginKind.MODULE or not isinstance(device, Variable) or not is_addressable(device.place.source):
         return None
-    text = device.place.source if device.names_device else f"{device.place.source}.device"
-    # A tensor that was put beside a module has the device of that module, which has no attribute for it.
-    may_be_module = settled.kind in (OriginKind.CREATED, OriginKind.MOVED) and not device.names_device
-    if may_be_module and not _is_written(text, site):
-        return None
-    root = root_of(text)
+    place = device.place.source
+    text = place if device.names_device else site.device_of(place, settled, at)
+    root = root_of(place)
     is_kept = keeps_its_value(root, None, at, site.syntax, site.surroundings)
     is_sure = is_kept and not is_tested(root, at, site.place, site.syntax, site.surroundings)
-    return text if is_sure and site.surroundings.knows(text, at) else None
-
-
-def _is_written(attribute: str, site: Site) -> bool:
-    """Whether the file reads an attribute somewhere, so that what it belongs to has it."""
-    name = attribute.rpartition(".")[2]
-    attributes = site.syntax.within(site.syntax.module, cst.Attribute)
-    return any(one.attr.value == name and site.syntax.code(one) == attribute for one in attributes)
+    return text if is_sure and text is not None and site.surroundings.knows(text, at) else None
 
 
 def _named_device(settled: Meeting, at: Place, site: Site) -> str | None:
@@ -216,10 +231,13 @@ def _moved_when_made(name: str, settled: Meeting, site: Site, of_class: re.Patte
     device = site.device(settled, place)
     if device is None or (of_class is not None and of_class.search(site.syntax.code(made[0].func)) is None):
         return None
-    edits = site.syntax.attribute(made[0], f".to({device})")
-    code = quoted(site.syntax.code(made[0]))
-    what = f"on line {place.line}, where {quoted(name)} is created, add {quoted(f'.to({device})')} to {code}"
-    return Remedy(what, edits, Safety.UNSAFE, site.subject(name))
+    code, call = quoted(site.syntax.code(made[0])), made[0]
+    what = f"on line {place.line}, where {quoted(name)} is created, "
+    if ends_in_move(call):
+        edits = moved_elsewhere(call, device, site.syntax)
+        return Remedy(f"{what}move it to {quoted(device)}", edits, Safety.UNSAFE, site.subject(name))
+    edits = site.syntax.attribute(call, f".to({device})")
+    return Remedy(f"{what}add {quoted(f'.to({device})')} to {code}", edits, Safety.UNSAFE, site.subject(name))
 
 
 def plain_container(stray: Meeting, site: Site) -> str | None:

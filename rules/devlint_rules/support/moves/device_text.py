@@ -6,7 +6,7 @@ import ast
 import re
 
 import libcst as cst
-from devlint.diagnostics import Place
+from devlint.diagnostics import Edit, Place
 from devlint.facts import Meeting
 from devlint.syntax import Syntax
 
@@ -65,9 +65,11 @@ def _fills(method: str) -> bool:
     return changes_in_place(method) and method not in _OF_MODULES
 
 
-def parameter_device(module: str) -> str:
-    """A module has no attribute `device`; its parameters have."""
-    return f"next({module}.parameters()).device"
+def is_read(attribute: str, syntax: Syntax) -> bool:
+    """Whether the file reads an attribute somewhere, so that what it belongs to has it."""
+    name = attribute.rpartition(".")[2]
+    attributes = syntax.within(syntax.module, cst.Attribute)
+    return any(one.attr.value == name and syntax.code(one) == attribute for one in attributes)
 
 
 def written_device(side: Meeting) -> str | None:
@@ -151,6 +153,36 @@ def device_argument(call: cst.Call) -> cst.BaseExpression | None:
 def call_to_cuda(call: cst.Call) -> bool:
     """Whether a call is `x.cuda(…)`."""
     return isinstance(call.func, cst.Attribute) and call.func.attr.value == "cuda"
+
+
+def moved_elsewhere(move: cst.Call, target: str, syntax: Syntax) -> tuple[Edit, ...]:
+    """Return the edits that give `x.to("cuda:1")` or `x.cuda(1)` another goal; its other arguments stay.
+
+    Nothing for what is no move to a device, as far as the text tells.
+    """
+    if not ends_in_move(move) or not isinstance(move.func, cst.Attribute):
+        return ()
+    given = [argument for argument in move.args if argument.keyword is not None and argument.keyword.value == "device"]
+    given += [argument for argument in move.args[:1] if argument.keyword is None]
+    if move.func.attr.value == "to" and given:
+        return (Edit(syntax.place(given[0].value), target),)
+    if move.func.attr.value in ("cpu", "cuda") and len(move.args) == len(given):
+        return (Edit(syntax.from_to(move.func.attr, move), f"to({target})"),)
+    return ()
+
+
+def ends_in_move(value: cst.BaseExpression) -> bool:
+    """Whether a move to a device ends an expression: `x.cpu()`, `x.to(device)`, and not `x.to(torch.float16)`."""
+    match value:
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="cpu" | "cuda"))):
+            return True
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="to"))):
+            match device_argument(value):
+                case None | cst.Attribute(value=cst.Name(value="torch")):
+                    return False
+            return True
+        case _:
+            return False
 
 
 def is_addressable(text: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import libcst as cst
-from devlint.diagnostics import Safety
 from devlint.facts import Meeting, OriginKind
 
 from devlint_rules.support.messages import quoted
@@ -31,5 +30,10 @@ def keep_the_result(stray: Meeting, site: Site) -> Remedy | None:
                     move = site.syntax.code(statement.value)
                     what = f"line {place.line} throws the result of {quoted(move)} away: keep it, {quoted(kept + move)}"
                     edits = (site.syntax.before(statement, kept),)
-                    return Remedy(what, edits, Safety.SAFE, site.surroundings.qualified(name, stray.place))
+                    return Remedy(
+                        what,
+                        edits,
+                        site.safety_of_rebinding(name, place),
+                        site.surroundings.qualified(name, stray.place),
+                    )
     return None

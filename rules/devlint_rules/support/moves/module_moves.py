@@ -25,10 +25,8 @@ def move_module(stray: Meeting, target: str | None, goal: str, settled: Meeting,
         settled: the input.
         site: the call.
     """
-    if target is None or not is_addressable(stray.name):
-        return Remedy(f"move the module {quoted(stray.name)} to {goal}")
-    made = move_module_where_made(stray.name, settled, site)
-    if made is not None:
+    made = move_module_where_made(stray.name, settled, site) if is_addressable(stray.name) else None
+    if made is not None and target is not None:
         return made
     if not site.sees(stray):
         file = "" if stray.place.file == site.place.file else f" of {stray.place.file}"
@@ -37,6 +35,8 @@ def move_module(stray: Meeting, target: str | None, goal: str, settled: Meeting,
         owner, bracket, _ = stray.name.partition("[")
         kept = f"make {quoted(owner)} an `nn.ModuleList` or `nn.ModuleDict`, so that its elements move with the module"
         return Remedy(kept if bracket else f"move the module {quoted(owner)} to {goal}")
+    if target is None or not is_addressable(stray.name):
+        return Remedy(f"move the module {quoted(stray.name)} to {goal}")
     call = f"{stray.name}.to({target})"
     node = site.node(stray)
     edits = () if node is None else statement(call, stray.name, target, node, site)

@@ -103,7 +103,8 @@ def _behind(binding: Binding, device: str, stray: Meeting, site: Site) -> Remedy
         _start(site.syntax.place_of(binding.following)), f"{text}\n{site.syntax.indentation(binding.following)}"
     )
     reads = reads_between(binding.name, _following(binding, site), site.place, site.syntax)
-    safe = stray.name == binding.name and all(_is_harmless(read, site) for read in reads)
+    alone = site.safety_of_rebinding(binding.name, _following(binding, site)) is Safety.SAFE
+    safe = alone and stray.name == binding.name and all(_is_harmless(read, site) for read in reads)
     advice = f"move {quoted(binding.name)} after it gets its value: {quoted(text)}"
     return Remedy(advice, (edit,), Safety.SAFE if safe else Safety.UNSAFE, site.subject(binding.name))
 

@@ -8,7 +8,7 @@ from devlint.syntax import Syntax
 
 from devlint_rules.support.messages import quoted
 from devlint_rules.support.moves.bindings import binding_before, branch_around, is_read_behind
-from devlint_rules.support.moves.device_text import is_addressable
+from devlint_rules.support.moves.device_text import ends_in_move, is_addressable
 from devlint_rules.support.program_device import devices_in_reach
 from devlint_rules.support.scopes import Surroundings
 
@@ -26,7 +26,7 @@ def module_moved(wrapper: cst.Call, device: str, syntax: Syntax, surroundings: S
     binding = binding_before(module.value, wrapper, syntax, surroundings) if isinstance(module, cst.Name) else None
     made = None if binding is None else binding.value
     reach = [] if made is None else devices_in_reach(syntax.place(made), syntax, surroundings)
-    if isinstance(made, cst.Call) and len(reach) == 1:
+    if isinstance(made, cst.Call) and len(reach) == 1 and not ends_in_move(made):
         move = f".to({reach[0]})"
         line, code = syntax.place(made).line, quoted(syntax.code(made))
         named = f": {quoted(reach[0])} is the program's device" if is_addressable(reach[0]) else ""
@@ -35,6 +35,8 @@ def module_moved(wrapper: cst.Call, device: str, syntax: Syntax, surroundings: S
     if branch is not None and not (
         isinstance(module, cst.Name) and not is_read_behind(module.value, branch, syntax, surroundings)
     ):
+        return None
+    if ends_in_move(module):
         return None
     what = f"move the module before it is wrapped: {quoted(f'{syntax.code(module)}.to({device})')}"
     return Fix(Safety.UNSAFE, what, syntax.attribute(module, f".to({device})"))
