@@ -20,7 +20,6 @@ def step(x: torch.Tensor):
     return x + torch.ones(3)  # the reason
 """
 FIXED = MIXED.replace("torch.ones(3)", "torch.ones(3, device=x.device)")
-CLEAN = "import torch\n"
 UNSAFE = """\
 import torch
 

@@ -10,7 +10,7 @@ from devlint.analysis.demand.callers import Doubt
 from devlint.analysis.execution.budget import Budget
 from devlint.analysis.execution.questions import Questions
 from devlint.analysis.index.loops import NO_PLAN, Plan
-from devlint.domain.body import Body, Point, Side
+from devlint.domain.body import Body, Side
 from devlint.domain.device import UNKNOWN_DEVICE, Device, Variable, is_symbolic, variables_of
 from devlint.domain.environment import Environment, join, under_assumptions
 from devlint.domain.heap import Instance, Object
@@ -363,11 +363,6 @@ class Frame:
     def body(self) -> Body:
         """The name of the executed scope."""
         return Body.of(self.globals.file, self.scope)
-
-    @property
-    def point(self) -> Point:
-        """The present point of the execution."""
-        return Point(self.body, self.path)
 
     @property
     def left_out(self) -> frozenset[Side]:

@@ -114,7 +114,6 @@ class Asker(Protocol):
 
     Attributes:
         scope: the body that is executed.
-        owner: the class of the method that is executed, if it is one.
         globals: the names of its file.
         recording: the execution records facts.
         depth: how many calls deep it is.
@@ -123,7 +122,6 @@ class Asker(Protocol):
     """
 
     scope: ir.Scope
-    owner: UserClass | None
     globals: Globals
     recording: bool
     depth: int
