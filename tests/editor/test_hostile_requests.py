@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.editor.client import LONGEST, Client, converse, wait_for
+from tests.editor.client import LONGEST, Client, converse, environment, wait_for
 
 pytest.importorskip("lsprotocol", reason="pygls is not installed")
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 PROGRAM = "import torch\n\na = torch.ones(2)\nprint(a + torch.ones(2, device='cuda:0'))\n"
 
@@ -92,6 +94,24 @@ def test_each_request_gets_one_answer(tmp_path: Path, options: dict[str, str]) -
         assert "on **cpu**" in found.contents.value
 
     converse(tmp_path, talk, options=options)
+
+
+def test_a_request_too_early_or_too_late_gets_an_answer(tmp_path: Path) -> None:
+    async def talk(client: Client) -> None:
+        await client.start_io(sys.executable, "-m", "devlint", "server", env=environment(), cwd=tmp_path)
+        question = types.HoverParams(types.TextDocumentIdentifier(client.uri("a.py")), types.Position(3, 6))
+        assert await wait_for(client.text_document_hover_async(question)) is None
+        await wait_for(client.initialize_async(types.InitializeParams(types.ClientCapabilities())))
+        assert await wait_for(client.text_document_hover_async(question)) is None
+        await wait_for(client.shutdown_async(None))
+        with pytest.raises(JsonRpcException):
+            await wait_for(client.text_document_hover_async(question))
+        client.exit(None)
+        assert client.process is not None
+        assert await wait_for(client.process.wait()) == 0
+        await client.stop()  # type: ignore[no-untyped-call]
+
+    asyncio.run(talk(Client(tmp_path)))
 
 
 def _send(client: Client, **message: object) -> None:

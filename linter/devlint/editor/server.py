@@ -12,7 +12,7 @@ from typing import Any
 
 from lsprotocol import types
 from pygls import uris
-from pygls.exceptions import JsonRpcException
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidRequest
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.workspace import PositionCodec
@@ -38,8 +38,8 @@ _PULL = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnost
 class _Protocol(LanguageServerProtocol):
     """Answers each request, and leaves the texts of documents to the server.
 
-    pygls drops a request whose parameters are none of its method. It takes form feeds for ends of lines, and edits
-    other lines then; and it keeps a future for each change.
+    pygls drops a request whose parameters are none of its method, and each one after `shutdown`. It takes form feeds
+    for ends of lines, and edits other lines then; and it keeps a future for each change.
     """
 
     def structure_message(self, data: dict[str, Any]) -> dict[str, Any]:
@@ -48,10 +48,13 @@ class _Protocol(LanguageServerProtocol):
 
     def handle_message(self, message: Any) -> None:
         """Act on a message as it was read; a request that makes no sense gets an error."""
+        is_request = "id" in message and "method" in message
         try:
+            if is_request and self._shutdown:
+                raise JsonRpcInvalidRequest("the server was told to shut down")
             structured = super().structure_message({**message, "jsonrpc": self.VERSION})
         except JsonRpcException as error:
-            if "id" not in message or "method" not in message:
+            if not is_request:
                 raise
             self._send_response(message["id"], error=error.to_response_error())
         else:
