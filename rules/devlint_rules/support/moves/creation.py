@@ -235,6 +235,8 @@ def _moved_when_made(name: str, settled: Meeting, site: Site, of_class: re.Patte
     what = f"on line {place.line}, where {quoted(name)} is created, "
     if ends_in_move(call):
         edits = moved_elsewhere(call, device, site.syntax)
+        if not edits or edits[0].text in site.syntax.code(call):
+            return None  # it moves there, and something moves it on
         return Remedy(f"{what}move it to {quoted(device)}", edits, Safety.UNSAFE, site.subject(name))
     edits = site.syntax.attribute(call, f".to({device})")
     return Remedy(f"{what}add {quoted(f'.to({device})')} to {code}", edits, Safety.UNSAFE, site.subject(name))
