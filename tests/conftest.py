@@ -54,6 +54,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--accept", action="store_true", help="rewrite expected files with what devlint prints now")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Rewrites expected files in one process: two tests may rewrite one page."""
+    if config.option.accept:
+        config.option.numprocesses, config.option.dist = 0, "no"
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keeps the tests out of the user's cache."""
