@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -21,8 +22,6 @@ pytest.importorskip("lsprotocol", reason="pygls is not installed")
 
 from lsprotocol import types
 
-from tests.editor.load import Author, burst, busy, command_line, edit, interrupting, reported, runs, server_of
-
 FUNCTION = """\
 def step_{number}(x, y):
     z = torch.ones(3)
@@ -38,9 +37,39 @@ MADE = "import torch\n\ntable = torch.ones(2)\n"
 USED = 'import torch\nfrom made import table\n\nprint(table + torch.ones(2, device="cuda:0"))\n'
 
 
+STATEMENT = 'value = torch.ones(2) + torch.ones(2, device="cuda:0")'
+"""Typed letter by letter: no Python on the way, a report at the end."""
+
+
 def program(functions: int) -> str:
     """A program that takes about a hundredth of a second for each function."""
     return "import torch\n\n\n" + "\n\n".join(FUNCTION.format(number=number) for number in range(functions))
+
+
+async def busy(client: Client) -> psutil.Process:
+    """The process that analyses, once it does."""
+    before: dict[int, float] = {}
+    while True:
+        await asyncio.sleep(0.05)
+        for process in server_of(client).children():
+            spent = sum(process.cpu_times()[:2])
+            if spent - before.get(process.pid, spent) > 0.015:
+                return process
+            before[process.pid] = spent
+
+
+def runs(process: psutil.Process) -> bool:
+    """Whether a process has not ended."""
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def server_of(client: Client) -> psutil.Process:
+    """The process of the server."""
+    assert client.process is not None
+    return psutil.Process(client.process.pid)
 
 
 @pytest.fixture
@@ -49,38 +78,40 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def _alone(author: Author) -> float:
-    """How long one edit takes until its diagnostics are there."""
-    start = time.perf_counter()
-    author.type()
-    await author.settled()
-    return time.perf_counter() - start
-
-
-def test_who_types_into_a_large_file_waits_for_one_analysis(project: Path) -> None:
-    name = "large.py"
-    (project / name).write_text(program(40))
+def test_who_types_into_a_large_file_sees_the_reports_of_the_last_letter(project: Path) -> None:
+    lines = program(40).split("\n")
+    line = next(number for number in range(len(lines) // 2, len(lines)) if lines[number].startswith("def"))
+    texts = ["\n".join([*lines[:line], typed, *lines[line:]]) for typed in ("", STATEMENT)]
+    command = [sys.executable, "-m", "devlint", "check", "--no-cache", "--output-format", "json", "-"]
+    done = subprocess.run(
+        command, cwd=project, env=environment(), input=texts[1], capture_output=True, encoding="utf-8"
+    )
+    rows = {(found["line"], found["code"]) for found in json.loads(done.stdout)["diagnostics"]}
+    assert "DEV101" in {code for _, code in rows}
 
     async def talk(client: Client) -> None:
-        author = Author(client, name, program(40))
-        author.open()
-        await author.settled()
-        alone = await _alone(author)
+        def replace(start: int, end: int, text: str) -> int:
+            where = types.Range(types.Position(line, start), types.Position(line, end))
+            return client.edit("large.py", types.TextDocumentContentChangePartial(where, text))
 
-        typing = await burst(author, 30, span=1.0)
-        assert typing.last < 4 * alone + 2.0  # other processes take their share
-        assert client.published.empty()
-        assert sorted(typing.hovers)[15] < 0.2
-
-        assert min([await interrupting(author) for _ in range(3)]) < 2 * alone + 2.0
-
-        first, *_, last = await edit(author, 60, every=20, pause=0.002)
-        assert last.server - first.server < 8 * 2**20
-        assert last.together - first.together < 40 * 2**20
-        author.finish()
-        _, rows = command_line(project, name, author.text)
-        assert "DEV101" in {code for _, code in rows}
-        assert reported(await author.settled()) == rows
+        document = client.open("large.py", texts[0])
+        await client.report("large.py", 1)
+        used = []
+        for _ in range(3):
+            hovers = []
+            for column, letter in enumerate(STATEMENT):
+                version = replace(column, column, letter)
+                asked = types.HoverParams(document, types.Position(column * 5, 8))
+                hovers.append(asyncio.ensure_future(client.text_document_hover_async(asked)))
+                await asyncio.sleep(0.01)
+            found = await client.report("large.py", version)
+            assert {(one.range.start.line + 1, one.code) for one in found} == rows
+            assert client.published.empty()
+            await wait_for(asyncio.gather(*hovers))
+            server = server_of(client)
+            used.append(sum(one.memory_info().rss for one in [server, *server.children(recursive=True)]))
+            replace(0, len(STATEMENT), "")
+        assert used[-1] - used[0] < 40 * 2**20
 
     converse(project, talk)
 
@@ -198,8 +229,7 @@ import asyncio, sys
 from pathlib import Path
 from lsprotocol import types
 from tests.editor.client import Client
-from tests.editor.load import busy
-from tests.editor.test_load import program
+from tests.editor.test_load import busy, program
 
 async def edit():
     client = Client(Path(sys.argv[1]))

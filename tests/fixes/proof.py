@@ -1,4 +1,4 @@
-"""`python -m tests.fixes.proof [NAME …]`: hold each fix against PyTorch, and print those that it refuses.
+"""Holds each fix against PyTorch.
 
 The program as it is and the fixed one run on pretended machines, and are compared.
 
@@ -9,14 +9,10 @@ from several devices: a fix that adds to a copy is found by that.
 
 from __future__ import annotations
 
-import argparse
 import enum
 import os
 import shutil
-import sys
-import tempfile
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -29,10 +25,8 @@ from devlint.fixes.applying import moved
 from devlint.fixes.harm import allows, new_errors, useless
 from devlint.settings import Settings
 
-from tests.conftest import REPOSITORY
 from tests.expectations import read
 from tests.judge import Judge, Variant, Verdict
-from tests.judge.memory import RememberingJudge
 
 LACKING = ("no-cuda", "ordinal")
 """The kinds of errors of a machine without the device."""
@@ -295,55 +289,3 @@ def programs_of(fixture: Path) -> list[Program]:
             )
         )
     return found
-
-
-def fixtures() -> list[Path]:
-    """The fixture files with programs for each rule, in order."""
-    folders = ("rules", "tutorials", "causes")
-    return [file for name in folders for file in sorted((REPOSITORY / "fixtures" / name).rglob("*.py"))]
-
-
-def table(tried: Mapping[str, list[Tried]]) -> str:
-    """The figures as text: fixes tried, by their effect."""
-    counts: Counter[str] = Counter()
-    for fixes in tried.values():
-        for one in fixes:
-            none = "withdrawn by devlint" if one.withdrawn else "not reached by a program"
-            counts[one.result.value if one.result is not None else none] += 1
-    rows = [f"{number:5} {what}" for what, number in counts.most_common()]
-    return "\n".join([f"{sum(counts.values()):5} fixes tried", *rows])
-
-
-def main() -> int:
-    """Try each fix of all fixtures and question programs, print those that PyTorch refuses and the figures."""
-    from tests.fixes.questions import programs
-
-    parser = argparse.ArgumentParser(prog="python -m tests.fixes.proof", description=main.__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only files or programs with this in their paths")
-    parser.add_argument("--state", type=Path, metavar="FILE", help="keep the verdicts there, and go on from them")
-    options = parser.parse_args()
-    units: list[tuple[Path, Path, tuple[Path, ...], list[Program]]] = [
-        (file, file.parent, (file,), programs_of(file)) for file in fixtures()
-    ]
-    units += [(one.folder, one.folder, (), [one]) for one in programs()]
-    found: dict[str, list[Tried]] = {}
-    with (
-        Judge() if options.state is None else RememberingJudge(options.state) as judge,
-        tempfile.TemporaryDirectory() as folder,
-    ):
-        for number, (path, root, files, own) in enumerate(units):
-            if options.names and not any(name in str(path) for name in options.names):
-                continue
-            copy = Path(folder) / str(number)
-            found[str(path)] = list(Proof(judge, root, copy).try_fixes(own, files=files, codes=TRIED))
-            shutil.rmtree(copy)
-            for one in found[str(path)]:
-                if one.result in (Result.BROKEN, Result.USELESS):
-                    print(f"{one.diagnostic.place}: {one.diagnostic.code}: {one.results}", flush=True)
-            print(f"{len(found)} {path}: {len(found[str(path)])} fixes", file=sys.stderr, flush=True)
-    print(table(found))
-    return int(any(one.result in (Result.BROKEN, Result.USELESS) for fixes in found.values() for one in fixes))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

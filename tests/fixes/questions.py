@@ -1,16 +1,12 @@
-"""`python -m tests.fixes.questions [NAME …]`: try each fix for the programs that were rebuilt from public questions.
+"""Tries the fixes for the programs that were rebuilt from public questions.
 
-Each program of `fixtures/questions` raises on a machine with GPUs, or without. Every fix is made alone, and then all of
-them together as `--fix --unsafe-fixes` makes them. PyTorch says what came of it.
+Each program of `fixtures/questions` raises on a machine with GPUs, or without. All fixes are made together, as
+`--fix --unsafe-fixes` makes them. PyTorch says what came of it.
 """
 
 from __future__ import annotations
 
-import argparse
 import shutil
-import sys
-import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +14,7 @@ from devlint import engine
 from devlint.settings import Settings
 
 from tests.conftest import REPOSITORY, read_toml
-from tests.fixes.proof import Program, Proof, Result, values_differ
+from tests.fixes.proof import Program, values_differ
 from tests.judge import Judge
 
 _OFFLINE = {"HF_HUB_OFFLINE": "1"}
@@ -75,32 +71,3 @@ def mended(judge: Judge, program: Program, folder: Path, *, unsafe: bool) -> str
         return f"BREAKS: {after.message}"
     same = (after.exception, after.message) == (before.exception, before.message)
     return "changes nothing here" if same else f"then raises: {(after.message or '')[:80]}"
-
-
-def main() -> int:
-    """Print a line for each program, and the figures; return 1 if a fix breaks one."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fixes.questions", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME")
-    options = parser.parse_args()
-    counts: Counter[str] = Counter()
-    alone: Counter[str] = Counter()
-    with Judge() as judge, tempfile.TemporaryDirectory() as name:
-        for program in programs():
-            if options.names and program.name not in options.names:
-                continue
-            safe = mended(judge, program, Path(name), unsafe=False)
-            every = mended(judge, program, Path(name), unsafe=True)
-            for tried in Proof(judge, program.folder, Path(name) / program.name).try_fixes([program]):
-                alone[tried.result.value if tried.result is not None else "not reached"] += 1
-                if tried.result is Result.BROKEN:
-                    print(f"  {tried.diagnostic.place}: {tried.results}")
-            best = "mends (safe)" if safe == "mends" else every
-            counts[best.partition(":")[0]] += 1
-            print(f"{program.name:32} {best}", flush=True)
-    print(dict(counts))
-    print(f"each fix alone: {dict(alone)}")
-    return int(counts["BREAKS"] + alone[Result.BROKEN.value] > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -5,8 +5,6 @@ r"""PyTorch as the judge of device errors, on a machine with any number of prete
         assert verdict.outcome == "device-error"
         assert verdict.line == 2
 
-From the command line, in the repository's root: `python -m tests.judge FILE`.
-
 A program runs in a rehearsal (`devlint_guard.rehearsal`), which pretends the devices on any build of torch. Two other
 machines can be asked for:
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -269,16 +265,3 @@ def test_program_is_required(judge: Judge) -> None:
     """Neither text nor file is a mistake of the caller."""
     with pytest.raises(ValueError, match="code or a file"):
         judge.run()
-
-
-def test_command_line(judge: Judge, tmp_path: Path) -> None:
-    """`python -m tests.judge` prints the verdict as JSON, and its exit code says whether that is ok."""
-    program = tmp_path / "program.py"
-    program.write_text("import torch\ntorch.ones(1).cuda(2)\n")
-
-    command = [sys.executable, "-m", "tests.judge", str(program), "--devices", "2"]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, env=dict(os.environ))
-
-    assert done.returncode == 1
-    verdict = json.loads(done.stdout)
-    assert (verdict["outcome"], verdict["kind"], verdict["line"]) == ("device-error", "ordinal", 2)

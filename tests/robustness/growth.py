@@ -1,4 +1,4 @@
-"""`python -m tests.robustness.growth` measures how the work grows with each construct of the language.
+"""Measures how the work grows with each construct of the language.
 
 Each construct is given to devlint in three sizes, n, 2n and 4n. Work that grows more than in proportion shows in the
 ratios. The work is counted in seconds of the processor, or, for a quick and exact measure, in function calls.
@@ -6,13 +6,12 @@ ratios. The work is counted in seconds of the processor, or, for a quick and exa
 
 from __future__ import annotations
 
-import argparse
 import functools
 import itertools
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -158,36 +157,3 @@ class _given_up_after:  # noqa: N801
 
 def _give_up(number: int, frame: FrameType | None) -> None:
     raise TooLong
-
-
-def measured(names: list[str], *, count_calls: bool, scale: float) -> Iterator[Growth]:
-    """Yield the growth of each construct."""
-    measure("assignments", seconds, 0.02)  # loads what all need
-    for name in names:
-        yield measure(name, calls if count_calls else seconds, scale)
-
-
-def main() -> int:
-    """Print a line for each construct; return 1 if one grows too fast or fails."""
-    parser = argparse.ArgumentParser(prog="python -m tests.robustness.growth", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only these constructs")
-    parser.add_argument("--calls", action="store_true", help="count function calls instead of seconds")
-    parser.add_argument("--scale", type=float, default=1, help="multiply all sizes")
-    options = parser.parse_args()
-    failed = 0
-    for growth in measured(options.names or list(CONSTRUCTS), count_calls=options.calls, scale=options.scale):
-        bad = growth.problem or (grows_too_fast(growth) if options.calls else takes_too_long(growth))
-        failed += bool(bad)
-        figures = "  ".join(f"{work:9.0f}" if options.calls else f"{work:9.2f}" for work in growth.work)
-        ratios = " ".join(f"{ratio:4.1f}" for ratio in growth.ratios)
-        more = f"{growth.of_growth:4.1f}" if options.calls and not growth.problem else ""
-        print(
-            f"{'!' if bad else ' '} {growth.name:36} {figures:31}  {ratios:9} {more}  {growth.problem[:100]}",
-            flush=True,
-        )
-    print(f"{failed} of {len(options.names or CONSTRUCTS)} grow too fast or fail")
-    return int(bool(failed))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

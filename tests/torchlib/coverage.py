@@ -1,21 +1,15 @@
-"""How much of torch's public surface has a signature, namespace by namespace.
-
-python -m tests.torchlib.coverage            one line for each namespace, and the operators and modules
-python -m tests.torchlib.coverage --missing  with the names that have none
-"""
+"""How much of torch's public surface has a signature, namespace by namespace."""
 
 from __future__ import annotations
 
 import importlib
-import sys
 import types
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import devlint.analysis
 import torch
 from devlint.analysis.libraries import transfer_tables
-from devlint.torchlib.catalogue import Catalogue, load
+from devlint.torchlib.catalogue import Catalogue
 
 from tests.torchlib.samples import calls, modules, operators
 
@@ -51,9 +45,6 @@ class Coverage:
     namespace: str
     public: tuple[str, ...]
     missing: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"{self.namespace:34} {len(self.public) - len(self.missing):4} of {len(self.public)}"
 
 
 def public(namespace: str) -> Iterator[str]:
@@ -115,24 +106,3 @@ def unnamed(names: Sequence[str]) -> list[str]:
 def modules_without(catalogue: Catalogue) -> list[str]:
     """PyTorch's modules whose call is not described."""
     return [name for name in modules() if catalogue.method(name, "forward") is None]
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Prints the coverage."""
-    catalogue = load()
-    found = list(coverage(catalogue))
-    for each in found:
-        print(each)
-        if "--missing" in arguments and each.missing:
-            print("   ", *each.missing)
-    total, missing = sum(len(each.public) for each in found), sum(len(each.missing) for each in found)
-    print(f"{'all':34} {total - missing:4} of {total}")
-    without = operators_without(catalogue)
-    print(f"{len(operators()) - len(without)} of {len(operators())} operators; without a name:", *unnamed(without))
-    print(f"{len(modules()) - len(modules_without(catalogue))} of {len(modules())} modules")
-    return 0
-
-
-if __name__ == "__main__":
-    assert devlint.analysis is not None  # has to be imported before the transfer functions are
-    sys.exit(main(sys.argv[1:]))
