@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import functools
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -275,6 +276,7 @@ def test_a_forbidden_import_is_caught(importer: str, line: str) -> None:
     assert [found for found in imports(importer, line) if not may_import(importer, found.name)]
 
 
+@functools.cache
 def imported_by_file() -> dict[str, set[str]]:
     """Return for each source file the files of ours that it imports, for type checkers too."""
     found = {}

@@ -89,7 +89,7 @@ class Judge:
             paths: further folders to import from; the runtime guard can always be imported.
             lenient: operators take tensors from several devices, so that a program with a device error computes what
                 its author meant.
-            recorded: the verdict has the values.
+            recorded: the verdict has the values, and all devices draw one sequence of random numbers.
 
         Raises:
             ValueError: neither `code` nor `file` is given.
