@@ -27,7 +27,6 @@ from typing import Any
 import torch
 from devlint_guard.session import Guard
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
 
 Variant = Callable[[nn.Module], AbstractContextManager[Any]]
 
@@ -110,19 +109,11 @@ WORKLOADS = {
 }
 
 
-class Nothing(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """A dispatch mode of PyTorch's usual kind that only hands on: the least that such a mode costs."""
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return func(*args, **(kwargs or {}))
-
-
 VARIANTS: dict[str, Variant] = {
     "none (again)": lambda module: contextlib.nullcontext(),
     "module level": lambda module: Guard(module, level="module"),
     "operator level": lambda module: Guard(module, level="deep"),
     "  with ledger": lambda module: Guard(module, level="deep", ledger=True),
-    "dispatch mode that does nothing": lambda module: Nothing(),  # type: ignore[no-untyped-call]
 }
 
 LIMITS = {
@@ -139,7 +130,6 @@ LONG, FIRST = 1000, 40
 FIRST_PAIRS, LATER_PAIRS = 5, 20
 """So many pairs give one figure of such a run."""
 ADAPTIVE_LIMIT = 1.02
-CALL_LIMIT = 0.7
 
 Quartiles = tuple[float, float, float]
 
@@ -246,40 +236,6 @@ def _quartiles(values: list[float]) -> Quartiles:
     return low, median, high
 
 
-class Nest(nn.Module):
-    """Calls the one inside, with what it is given."""
-
-    def __init__(self, inner: nn.Module, has_parameters: bool) -> None:
-        super().__init__()
-        self.inner = inner
-        if has_parameters:
-            self.weight, self.bias = nn.Parameter(torch.ones(1)), nn.Parameter(torch.ones(1))
-
-    def forward(self, x: Tensor) -> object:
-        return self.inner(x)
-
-
-DEPTH = 200
-
-
-def microseconds_a_call(has_parameters: bool) -> float:
-    """What the module level adds to the call of a module that does nothing; the best of many."""
-    module: nn.Module = nn.Identity()
-    for _ in range(DEPTH):
-        module = Nest(module, has_parameters)
-    module = Nest(
-        module, has_parameters=True
-    )  # as networks have them: calls of the outermost end the guard's first steps
-    x = torch.ones(1)
-    sys.setrecursionlimit(10_000)
-
-    def best(context: AbstractContextManager[Any]) -> float:
-        with context:
-            return min(_time(lambda: module(x), 5, contextlib.nullcontext()) for _ in range(300)) / 5
-
-    return (best(Guard(module, level="module")) - best(contextlib.nullcontext())) / DEPTH * 1e6
-
-
 # --- the table ----------------------------------------------------------------------------------------------
 
 
@@ -316,9 +272,6 @@ def main() -> None:
     parser.add_argument("--only", help=argparse.SUPPRESS)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    if options.only == "calls":
-        print(json.dumps([microseconds_a_call(True), microseconds_a_call(False)]))
-        return
     if options.only == "long":
         print(json.dumps(long_ratios()))
         return
@@ -335,11 +288,6 @@ def main() -> None:
         figures = [_run("long", quick) for _ in range(LONG_ROUNDS // (10 if options.quick else 1))]
         measured[LONG_WORKLOAD] |= {name: _quartiles([each[name] for each in figures]) for name in figures[0]}
     print("\n".join(_table(measured)))
-    with_parameters, without = _run("calls", quick)
-    print(
-        f"\nmodule level, microseconds a call: {with_parameters:.2f} with two parameters, {without:.2f} without", end=""
-    )
-    print(f" (≤{CALL_LIMIT:g})")
 
 
 def _run(what: str, options: list[str]) -> Any:

@@ -146,17 +146,9 @@ SAYING = {
         "says(there, x)\n",
     ),
     "asked_for": ("Torch not compiled with CUDA enabled", "where = 'cuda'\nsays.__call__(where)\nsays(x, where)\n"),
-    "asked_by_position": (
-        "Torch not compiled with CUDA enabled",
-        "class Asking:\n    cuda = staticmethod(says)\nwhere = 'cuda:0'\nAsking().cuda(where)\n",
-    ),
     "several_for_numpy": (
         TEXTS[Trouble.HOST_ACCESS],
         "def read(value):\n    kept = [[value]]\n    says(kept)\n    value.numpy()\nread(there)\n",
-    ),
-    "one_for_numpy": (
-        TEXTS[Trouble.HOST_ACCESS],
-        "def read(value, other):\n    says(value)\n    other.numpy()\nread(there, beside)\n",
     ),
     "shuffled": (
         TEXTS[Trouble.GENERATOR],
@@ -186,7 +178,7 @@ except RuntimeError as error:
 
 ALONE = {
     "no_attribute": NETWORK + "net.inner.device\n",
-    "no_attribute_of_an_element": NETWORK + "net.inner.parts[0].device\n",
+    "no_attribute_of_a_layer": NETWORK + "net.fc.device\n",
     "element": NETWORK + "x[0] = torch.ones(3, device='meta')\n",
     "on_two_devices": NETWORK + "net.fc.bias = nn.Parameter(torch.ones(3, device='meta'))\nnet.fc(x)\n",
     "whole_on_meta": NETWORK + "net.inner.parts[0](x)\n",

@@ -58,6 +58,7 @@ NEVER_WHILE_EXPLAINING = {
     "report.text.coloured": "prints a note that is complete",
     "report.text.render_all": "writes a report",
     "report.text.wants_colour": "prints a note that is complete",
+    "stored.has_parameters": "tells which calls are steps",
     "undisturbed.Fallible": "is a protocol",
 }
 """Functions, and modules, that are imported by those that explain and run at other times, with the reason."""

@@ -30,15 +30,6 @@ def go(loader):
         says(there, two)
 go([(torch.ones(2, 3), torch.ones(2, 3))])
 """,
-    "generated": """
-class Batch:
-    def __init__(self, src):
-        self.src = src
-def batches():
-    yield Batch(torch.ones(2, 3))
-for batch in batches():
-    says(there, batch.src)
-""",
     "keywords": """
 def both(one, two):
     says(there, one, two)
@@ -69,12 +60,6 @@ Trainer().step(there)
 net.extra = nn.Linear(3, 3)
 net = net.train()
 says(there, net.extra)
-""",
-    "copied": """
-import copy
-ema = copy.deepcopy(net.fc)
-kept = ema.state_dict()
-says(there, kept['weight'])
 """,
     "listed": """
 class Bag(nn.Module):
@@ -119,11 +104,6 @@ state = opt.state[net.fc.weight]
 held = state['momentum_buffer']
 says(there, held)
 """,
-    "placed": """
-where = 'cpu'
-made = torch.zeros(2, 3, device=where)
-says(there, made)
-""",
     "replaced": """
 def replace(owner, name):
     setattr(owner, name, nn.Parameter(torch.ones(2, 3)))
@@ -151,19 +131,6 @@ state.load(torch.zeros(2, 3))
 holder = Holder(state.table)
 says(there, holder.table)
 """,
-    "parameters_in_a_list": """
-class Bag(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.parts = [[nn.Linear(3, 3)]]
-        self.scales = [nn.Parameter(torch.ones(3))]
-bag = Bag()
-try:
-    says(there, bag.parts[0][0])
-except RuntimeError:
-    pass
-says(there, bag.scales[0])
-""",
     "given_to_a_library": """
 import functools
 from torch.distributions import Normal
@@ -171,14 +138,6 @@ spread = torch.ones(2, 3)
 shape = Normal(torch.zeros(2, 3), spread)
 part = functools.partial(says, there, other=torch.ones(2, 3) * 2)
 part(shape.scale)
-""",
-    "filled": """
-class Meter:
-    def __init__(self):
-        self.total = torch.zeros(2, 3)
-    def add(self, value):
-        says(value, out=self.total)
-Meter().add(there)
 """,
     "replaced_by_a_function": """
 def prune(net, kept):
@@ -199,16 +158,6 @@ says(there, net.fc.weight)
     "registry": """
 heads = {'a': nn.Linear(3, 3)}
 says(there, heads['a'])
-""",
-    "shown_in_a_branch": """
-def chosen(flag, value):
-    result = value
-    if flag:
-        result = torch.ones(2, 3)
-    else:
-        result = value.cuda()
-    return says(there, result)
-chosen(len(x) > 1, x)
 """,
     "around": """
 def outer(scale):
@@ -241,20 +190,6 @@ def use(value, mask):
     return says(value, mask)
 use(there, torch.ones(2, 3))
 """,
-    "computed_in_the_call": """
-said = {'one': (lambda value: value)(x)}
-out = torch.zeros(2, 3)
-def fill(value, out):
-    says(value.abs(), out.add_(1))
-fill(there, out)
-""",
-    "comprehended": """
-[says(there, one) for one in [torch.ones(2, 3)]]
-""",
-    "written": """
-kept = torch.zeros(2, 3)
-kept += says(there, kept)
-""",
     "hostile_text": "says(there, x)  # \u202e\n",
     "none_at_times": """
 class Keeper:
@@ -266,11 +201,6 @@ table = None
 table = pickle.loads(pickle.dumps(x))
 keeper = Keeper(table)
 says(there, keeper.table)
-""",
-    "added_to": """
-total = torch.zeros(2, 3)
-total += 1
-says(there, total)
 """,
     "joined": """
 made = torch.cat([torch.ones(1, 3), torch.ones(1, 3)])

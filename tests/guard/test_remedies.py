@@ -87,22 +87,6 @@ def train(device):
 train("cuda:0")
 """,
     ),
-    "plain_list": (
-        "self.blocks",
-        """
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.blocks = [nn.Linear(3, 3) for _ in range(2)]  # CAUSE
-
-    def forward(self, x):
-        for block in self.blocks:
-            x = block(x)
-        return x
-
-Net().cuda()(torch.ones(2, 3).cuda())
-""",
-    ),
     "hidden_state": (
         "hidden",
         """
@@ -319,38 +303,6 @@ def train(device):
 train(torch.device("cuda:0"))
 """,
     ),
-    "module_made_again": (
-        "self.net",
-        """
-class Trainer:
-    def __init__(self, device):
-        self.device = torch.device(device)
-        self.net = nn.Linear(3, 3).to(self.device)
-        self.net = nn.Linear(3, 3)  # CAUSE
-
-    def step(self, x):
-        return self.net(x.to(self.device))
-
-Trainer("cuda:0").step(torch.ones(2, 3))
-""",
-    ),
-    "head_replaced_after_the_move": (
-        "net.head",
-        """
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.body, self.head = nn.Linear(3, 3), nn.Linear(3, 3)
-
-    def forward(self, x):
-        return self.head(self.body(x))
-
-device = "cuda:0"
-net = Net().to(device)
-net.head = nn.Linear(3, 2)  # CAUSE
-net(torch.ones(2, 3).to(device))
-""",
-    ),
     "wrapper_with_a_parameter_of_its_own": (
         "wrapper",
         """
@@ -467,23 +419,6 @@ import torch.distributed as dist
 dist.init_process_group("nccl", store=dist.HashStore(), rank=0, world_size=1)
 net = nn.Linear(3, 3)
 net = nn.parallel.DistributedDataParallel(net, device_ids=[0])  # CAUSE
-""",
-    ),
-    "dictionary_of_modules": (
-        "self.heads",
-        """
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.heads = {  # CAUSE
-            "one": nn.Linear(3, 3),
-            "two": nn.Linear(3, 3),
-        }
-
-    def forward(self, x):
-        return self.heads["one"](x) + self.heads["two"](x)
-
-Net().cuda()(torch.ones(2, 3).cuda())
 """,
     ),
     "resumed_optimizer": (
@@ -608,28 +543,6 @@ class Model:
 model = Model("cuda:0")
 model.set_input({"A": torch.ones(2, 3)})
 model.step()
-""",
-    ),
-    "ids_from_the_constructor": (
-        "net",
-        """
-gpus = [1, 0]
-net = nn.DataParallel(nn.Linear(3, 3).cuda(), device_ids=gpus)  # CAUSE
-net(torch.ones(2, 3).cuda())
-""",
-    ),
-    "loaded": (
-        "load",
-        """
-import io
-
-def table(file):
-    return torch.load(file, map_location="cpu")["table"]  # CAUSE
-
-file = io.BytesIO()
-torch.save({"table": torch.ones(3)}, file)
-file.seek(0)
-torch.ones(3).cuda() * table(file)
 """,
     ),
 }

@@ -1,11 +1,30 @@
-"""A few inputs of each kind that nobody would write; `python -m tests.robustness` gives as many as one likes."""
+"""Inputs of each kind that nobody would write."""
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
-from tests.robustness.__main__ import failures
 from tests.robustness.inputs import KINDS, make
+from tests.robustness.trial import Failure, trial
+
+
+def failures(kind: str, seed: int, numbers: range) -> Iterator[Failure]:
+    """What goes wrong with the inputs of these numbers."""
+    with tempfile.TemporaryDirectory() as name:
+        before = Path.cwd()
+        os.chdir(name)
+        try:
+            for number in numbers:
+                failure = trial(kind, number, make(kind, seed, number), Path(name))
+                if failure is not None:
+                    yield failure
+        finally:
+            os.chdir(before)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -28,15 +28,6 @@ def train(net, count=5):
         print(loss.item())
 
 
-# --- parameters_is_a_list
-class Net(nn.Linear):
-    def parameters(self, recurse=True):
-        return list(super().parameters(recurse))
-
-
-train(Net(2, 2))
-
-
 # --- parameters_takes_an_argument
 class Net(nn.Linear):
     def parameters(self, group):
@@ -53,20 +44,6 @@ class Net(nn.Linear):
 
 
 train(Net(2, 2))
-
-
-# --- parameters_is_an_attribute
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(2, 2))
-        self.parameters = {"weight": self.weight}
-
-    def forward(self, x):
-        return x @ self.weight
-
-
-train(Net())
 
 
 # --- modules_and_children_have_another_meaning
@@ -115,15 +92,6 @@ class Net(nn.Linear):
 net = Net(2, 2)
 train(net)
 print(net(x, twice=True).shape)
-
-
-# --- call_is_overridden_and_never_calls_on
-class Net(nn.Module):
-    def __call__(self, x):
-        return x * 2
-
-
-print([Net()(x).sum().item() for _ in range(6)])
 
 
 # --- call_without_init
@@ -357,18 +325,6 @@ for _ in range(5):
     optimizer.step()
 print(seen)
 
-# --- hooks_that_remove_themselves_and_change_the_result
-net = nn.Linear(2, 2)
-
-
-def hook(module, args, output):
-    handle.remove()
-    return output * 0
-
-
-handle = net.register_forward_hook(hook)
-print([net(x).sum().item() for _ in range(5)])
-
 
 # --- hooks_with_keyword_arguments_and_always_call
 class Net(nn.Module):
@@ -449,21 +405,6 @@ class Net(nn.Module):
 
 Net()(x)
 
-# --- errors_of_deep_modules
-import traceback
-
-
-class Net(nn.Module):
-    def forward(self, n):
-        return self(n - 1) if n else 1 / 0
-
-
-try:
-    Net()(3)
-except ZeroDivisionError as error:
-    frames = traceback.extract_tb(error.__traceback__)
-    print(len(frames), [frame.lineno for frame in frames if frame.filename == __file__])
-
 
 # --- the_stack_inside_of_a_module
 class Net(nn.Module):
@@ -494,27 +435,6 @@ while low < high:
     except RecursionError:
         high = middle - 1
 print(low)
-
-
-# --- how_deep_trained_modules_nest
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.linear = nn.Linear(2, 2)
-
-    def forward(self, x, n=0):
-        return self(self.linear(x), n - 1) if n else self.linear(x)
-
-
-net = Net()
-train(net)
-for n in (10, 50, 100, 150):
-    print(net(x, n).shape)
-try:
-    net(x, 100000)
-except RecursionError as error:
-    print(error)
-train(net)
 
 
 # --- a_low_limit_of_recursion
@@ -550,18 +470,6 @@ for _ in range(5):
     Net()(x)
     net(x)
 
-
-# --- warnings_once_each
-class Net(nn.Module):
-    def forward(self, x):
-        warnings.warn("again and again", DeprecationWarning, stacklevel=4)
-        return x
-
-
-warnings.simplefilter("default")
-for _ in range(5):
-    Net()(x)
-Net()(x)
 
 # --- warnings_as_errors
 warnings.simplefilter("error")
@@ -640,13 +548,3 @@ for _ in range(4):
     net = Net()
     print(net.first.shape)
 train(net)
-
-
-# --- a_module_as_an_argument_of_itself
-class Net(nn.Module):
-    def forward(self, other, x):
-        return x if other is self else other(other, x)
-
-
-for _ in range(4):
-    print(Net()(Net(), x).shape)

@@ -189,13 +189,16 @@ def _show(kind: type[BaseException], error: BaseException, tb: TracebackType | N
 
 
 _LIBRARY: Final = re.compile(r"(?m)^\S*/(?:site-packages/torch|devlint_guard)/\S+?:\d+: (.*)\n  .*$")
+_WITHOUT_A_GPU: Final = re.compile(r"(?m)^devlint: the guard saw nothing on a GPU, .*\n")
+"""What the command adds at the end of a run on such a machine."""
+
 _CHANGING: Final = re.compile(r"0x[0-9a-f]{6,}|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \d+:\d+")
 """Addresses, and the time and process in a line of the profiler."""
 
 
 def _without_libraries(text: str) -> str:
     """A warning at a line of torch may as well be at one of the guard, which stands in its place."""
-    return _CHANGING.sub("…", _LIBRARY.sub(r"a library: \1", text))
+    return _CHANGING.sub("…", _LIBRARY.sub(r"a library: \1", _WITHOUT_A_GPU.sub("", text)))
 
 
 # --- all of them --------------------------------------------------------------------------------------------

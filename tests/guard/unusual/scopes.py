@@ -6,6 +6,7 @@ import contextlib
 
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 torch.manual_seed(0)
 net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 2))
@@ -25,6 +26,14 @@ def infer(count=1):
     for _ in range(count):
         result = net(torch.ones(1, 2)) * 2 + torch.zeros(2)
     return result.tolist(), result.requires_grad, result.is_inference()
+
+
+class Count(TorchDispatchMode):
+    count = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.count += 1
+        return func(*args, **(kwargs or {}))
 
 
 # --- a_sampler_decorated_with_inference_mode
@@ -133,19 +142,6 @@ one.close()
 print(infer(3), torch.is_inference_mode_enabled(), train(2))
 
 
-# --- a_generator_dropped_inside_of_inference_mode
-def batches():
-    with torch.inference_mode():
-        while True:
-            yield net(torch.ones(1, 2))
-
-
-one = batches()
-print([next(one).sum().item() for _ in range(7)])
-del one
-print(infer(3), torch.is_inference_mode_enabled())
-
-
 # --- a_decorated_generator
 @torch.inference_mode()
 def batches():
@@ -157,40 +153,6 @@ for batch in batches():
     print(batch, torch.is_inference_mode_enabled())
 print(train(3))
 
-
-# --- no_grad_as_a_decorator_of_a_generator
-@torch.no_grad()
-def batches():
-    for index in range(10):
-        received = yield net(torch.full((1, 2), float(index))), torch.is_grad_enabled()
-
-
-one = batches()
-print([next(one) for _ in range(10)], torch.is_grad_enabled())
-try:
-    next(one)
-except StopIteration:
-    print("the end")
-
-# --- coroutines_in_turns
-import asyncio
-
-
-async def worker(name):
-    seen = []
-    for _ in range(4):
-        with torch.no_grad():
-            seen.append(net(torch.ones(1, 2)).requires_grad)
-        await asyncio.sleep(0)
-        seen.append(net(torch.ones(1, 2)).requires_grad)
-    return name, seen
-
-
-async def main():
-    print(await asyncio.gather(worker("a"), worker("b")))
-
-
-asyncio.run(main())
 
 # --- coroutines_suspended_inside_of_inference_mode
 import asyncio
@@ -231,23 +193,12 @@ for phase in ("train", "val", "train", "val"):
                 optimizer.step()
     print(phase, loss.item())
 
-# --- enable_grad_inside_of_no_grad
-with torch.no_grad():
-    for _ in range(5):
-        with torch.enable_grad():
-            print(train(), infer())
-
 # --- an_exit_stack_of_scopes
 with contextlib.ExitStack() as stack:
     for scope in (torch.no_grad(), torch.inference_mode(), torch.enable_grad(), torch.inference_mode(False)):
         stack.enter_context(scope)
         print(infer(3), torch.is_grad_enabled(), torch.is_inference_mode_enabled())
 print(infer(3), train(3))
-
-# --- a_nullcontext_in_the_place_of_inference_mode
-for index in range(8):
-    with torch.inference_mode() if index % 2 else contextlib.nullcontext():
-        print(infer())
 
 
 # --- inference_mode_for_classes_of_functions
@@ -293,33 +244,11 @@ with torch.autocast("cpu", dtype=torch.bfloat16), torch.inference_mode():
 print(infer(2))
 
 # --- a_mode_of_the_program_across_steps
-from torch.utils._python_dispatch import TorchDispatchMode
-
-
-class Count(TorchDispatchMode):
-    count = 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.count += 1
-        return func(*args, **(kwargs or {}))
-
-
 with Count() as counted:
     print(train(6), infer(6))
 print(counted.count, infer(2))
 
 # --- a_mode_of_the_program_inside_of_inference_mode
-from torch.utils._python_dispatch import TorchDispatchMode
-
-
-class Count(TorchDispatchMode):
-    count = 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.count += 1
-        return func(*args, **(kwargs or {}))
-
-
 with torch.inference_mode():
     with Count() as counted:
         infer(6)
@@ -331,17 +260,6 @@ with Count() as last:
 print(last.count)
 
 # --- inference_mode_inside_of_a_mode_of_the_program
-from torch.utils._python_dispatch import TorchDispatchMode
-
-
-class Count(TorchDispatchMode):
-    count = 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.count += 1
-        return func(*args, **(kwargs or {}))
-
-
 with Count() as counted:
     with torch.inference_mode():
         infer(6)
@@ -349,17 +267,6 @@ with Count() as counted:
 print(counted.count, infer(2))
 
 # --- a_mode_of_the_program_that_spans_the_end_of_inference_mode
-from torch.utils._python_dispatch import TorchDispatchMode
-
-
-class Count(TorchDispatchMode):
-    count = 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.count += 1
-        return func(*args, **(kwargs or {}))
-
-
 scope, mode = torch.inference_mode(), Count()
 scope.__enter__()
 infer(2)
@@ -387,13 +294,6 @@ with Names() as names:
     infer(6)
     train(2)
 print(sorted(set(names.seen)))
-
-# --- steps_inside_of_hooks_of_backward
-for parameter in net.parameters():
-    parameter.register_post_accumulate_grad_hook(lambda one: one.data.sub_(one.grad, alpha=0.1))
-for _ in range(6):
-    net(torch.ones(4, 2)).square().mean().backward()
-    print(infer())
 
 # --- an_optimizer_that_steps_in_backward
 optimizers = {one: torch.optim.SGD([one], lr=0.1) for one in net.parameters()}
