@@ -31,7 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "devlint.retired",
         "devlint.watching",
     ),
-    ("devlint.addresses", "devlint.retired_rules"),
+    ("devlint.addresses",),
     ("devlint.diagnostics", "devlint.patterns", "devlint.writing"),
     (
         "devlint.configuration_keys",

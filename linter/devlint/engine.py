@@ -28,7 +28,7 @@ from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_t
 from devlint.project import display_path, root_for
 from devlint.records import dataclass
 from devlint.report import Outcome, fingerprints
-from devlint.retired_rules import remark
+from devlint.retired import remark
 from devlint.selection import ALWAYS, Rules, retired_by, select_rules, selectors
 from devlint.settings import Configuration, Settings
 from devlint.shown_by_calls import once

@@ -18,7 +18,7 @@ from devlint.facts import FileFacts, Meeting, Step
 from devlint.project import Source, display_path
 from devlint.quoting import printable, printable_log
 from devlint.registry import find
-from devlint.retired_rules import RETIRED, remark
+from devlint.retired import RETIRED, remark
 from devlint.rule import Rule
 from devlint.settings import Configuration
 from devlint.sources.places import in_cell

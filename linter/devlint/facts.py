@@ -228,7 +228,6 @@ class UncheckedDevice:
         written: how it is written.
         text: the source text, shortened.
         use: where it is first used, if that is elsewhere than where it is written.
-        receiver: the moved or created value, in words, or "".
         available: how many devices the machine has, where that is known; it is too few.
     """
 
@@ -236,7 +235,6 @@ class UncheckedDevice:
     written: Spelling
     text: str
     use: Place | None
-    receiver: str
     available: int | None = None
 
 
@@ -365,7 +363,6 @@ class LoopInvariantTransfer:
     """Each turn of a loop copies the same tensor to the same device."""
 
     name: str
-    method: str
     device: Device
 
 

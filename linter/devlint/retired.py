@@ -1,8 +1,14 @@
-"""What devlint accepts without effect for one release: an error would end a job whose configuration nobody changed."""
+"""What devlint accepts without effect: an error would end a job whose configuration nobody changed.
+
+Keys, options and commands are accepted for one release. Rules keep their codes and names; they report nothing.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Final
+
+from devlint.records import dataclass
 
 KEYS: Final = ("observed",)
 """Keys of configuration files."""
@@ -17,3 +23,61 @@ _REASONS: Final = {
 def note(name: str) -> str:
     """Return the note on a retired key, option or command."""
     return f"`{name}` has no effect, and the next release refuses it: {_REASONS[name]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Retired:
+    """A rule that reports nothing.
+
+    Attributes:
+        code, names: as users may write them.
+        heir: the rule that it becomes a part of.
+        possible: the mistakes are reported at the level `possible` then.
+    """
+
+    code: str
+    names: tuple[str, ...]
+    heir: str
+    possible: bool = True
+
+    def is_called(self, text: str) -> bool:
+        """Whether a text is its code or a name, in any case."""
+        return text.strip().lower() in (self.code.lower(), *self.names)
+
+
+RETIRED = (
+    Retired("DEV109", ("cpu-result-on-one-path",), "DEV101"),
+    Retired("DEV110", ("accumulator-on-own-device",), "DEV101"),
+    Retired("DEV111", ("moved-on-one-path",), "DEV101"),
+    Retired("DEV112", ("host-access-of-argument",), "DEV105"),
+    Retired("DEV113", ("inconsistent-offload", "offloaded-beside-kept"), "DEV101"),
+    Retired("DEV114", ("cpu-tensor-beside-unplaced-value",), "DEV103"),
+    Retired("DEV115", ("cpu-table-indexed-by-input", "kept-tensor-indexed-by-argument"), "DEV104"),
+    Retired("DEV116", ("cpu-tensor-handed-on",), "DEV103"),
+    Retired("DEV207", ("tensor-in-plain-attribute",), "DEV201"),
+    Retired("DEV208", ("unmoved-module",), "DEV102"),
+    Retired("DEV209", ("cpu-layer-in-wrapper", "layer-beside-given-module"), "DEV103"),
+    Retired("DEV307", ("cuda-beside-chosen-device",), "DEV301", possible=False),
+    Retired("DEV308", ("device-of-offloaded-pipeline",), "DEV101"),
+)
+
+
+def remark(codes: Collection[str]) -> str:
+    """Return a note on the retired rules among some codes; "" if there are none."""
+    found = [one for one in RETIRED if one.code in codes]
+    if not found:
+        return ""
+    by_heir: dict[str, list[str]] = {}
+    for one in found:
+        heir = one.heir + ', at the level "possible"' * one.possible
+        by_heir.setdefault(heir, []).append(one.code)
+    verbs = "is retired and reports" if len(found) == 1 else "are retired and report"
+    futures = "; ".join(
+        f"{_listed(codes)} become{'s' * (len(codes) == 1)} a part of {heir}" for heir, codes in by_heir.items()
+    )
+    return f"{_listed([one.code for one in found])} {verbs} nothing; in a later version, {futures}"
+
+
+def _listed(codes: Sequence[str]) -> str:
+    *before, last = codes
+    return f"{', '.join(before)} and {last}" if before else last

@@ -13,7 +13,7 @@ from devlint.diagnostics import Diagnostic, Severity
 from devlint.errors import ConfigError
 from devlint.patterns import Patterns
 from devlint.records import dataclass
-from devlint.retired_rules import RETIRED, Retired
+from devlint.retired import RETIRED, Retired
 from devlint.settings import Configuration, Settings, patterns_of
 
 Rules: TypeAlias = tuple[Declaration, ...]

@@ -66,7 +66,7 @@ class StandIn:
 
 def _fact(word: str, place: Place) -> Fact:
     if word == "raw_cuda":
-        return UncheckedDevice(CUDA, Spelling.STRING, '"cuda:0"', None, "")
+        return UncheckedDevice(CUDA, Spelling.STRING, '"cuda:0"', None)
     first = Meeting("a", CPU, place, (Step(place, "a is created on cpu here"),), OriginKind.CREATED)
     second = Meeting("b", CUDA, place, (Step(place, "b is created on cuda:0 here"),), OriginKind.CREATED)
     return Conflict(ConflictKind.OPERANDS, "+", first, second, Certainty.CERTAIN, "Expected one device")

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from devlint.cli import devlint
 from devlint.flake8 import Plugin
 from devlint.registry import load_rules
-from devlint.retired_rules import RETIRED
+from devlint.retired import RETIRED
 
 PROGRAM = "import torch\n\n\ndef shifted(model, x: torch.Tensor):\n    return model(x) + torch.ones(3)\n"
 

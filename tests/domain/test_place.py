@@ -83,15 +83,6 @@ def test_only_a_name_alone_has_a_name() -> None:
     assert LOADED.name == ""
 
 
-def test_a_part_is_within_what_holds_it() -> None:
-    net = SELF.attribute("net")
-    assert net.call("to").is_within(net)
-    assert net.is_within(net)
-    assert not SELF.attribute("network").is_within(net)
-    assert not net.is_within(net.attribute("fc"))
-    assert not LOADED.attribute("net").is_within(net)
-
-
 @pytest.mark.parametrize(
     ("place", "element", "of_element", "of_entry", "nested"),
     [

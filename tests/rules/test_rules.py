@@ -380,11 +380,11 @@ def test_tensor_that_is_created_and_moved_in_one_statement_is_not_missed() -> No
 
 def test_unguarded_cuda() -> None:
     use = _place(4, 1, 9)
-    (found,) = _report(UncheckedDevice(Concrete("cuda"), Spelling.STRING, '"cuda"', use, "`x`"))
+    (found,) = _report(UncheckedDevice(Concrete("cuda"), Spelling.STRING, '"cuda"', use))
 
     assert found.code == "DEV301"
     assert found.message == '`"cuda"` needs a CUDA device, and nothing has checked that there is one'
-    assert found.related == (Related(use, "`x` uses it here"),)
+    assert found.related == (Related(use, '`"cuda"` is used here'),)
     assert found.pytorch == "No CUDA GPUs are available"
 
 
@@ -397,7 +397,7 @@ def test_unguarded_cuda() -> None:
     ],
 )
 def test_unguarded_cuda_index(index: int, needs: str, pytorch: str, test: str) -> None:
-    (found,) = _report(UncheckedDevice(Concrete("cuda", index), Spelling.METHOD, f"x.cuda({index})", None, ""))
+    (found,) = _report(UncheckedDevice(Concrete("cuda", index), Spelling.METHOD, f"x.cuda({index})", None))
 
     assert found.code == "DEV302"
     assert found.message.startswith(f"`x.cuda({index})` names cuda:{index}, which needs {needs}")
@@ -415,7 +415,7 @@ def test_unguarded_cuda_index(index: int, needs: str, pytorch: str, test: str) -
     ],
 )
 def test_device_that_a_known_machine_lacks(device: Concrete, available: int, words: str) -> None:
-    (found,) = _report(UncheckedDevice(device, Spelling.STRING, "d", None, "", available))
+    (found,) = _report(UncheckedDevice(device, Spelling.STRING, "d", None, available))
     assert found.message == words
 
 
@@ -466,7 +466,7 @@ def test_visible_devices_conflict(fact: VisibilityConflict, words: str, pytorch:
             "DEV502",
             "`torch.ones(3)` is created on the CPU, and `.cuda()`",
         ),
-        (LoopInvariantTransfer("w", "to", CUDA0), "DEV503", "each step of the loop copies the same `w` to cuda:0"),
+        (LoopInvariantTransfer("w", CUDA0), "DEV503", "each step of the loop copies the same `w` to cuda:0"),
         (ReadBeforeSync("y.item()", "", ()), "DEV504", "`y.item()` reads a copy that may not have arrived"),
         (ReadBeforeSync("y", "testing", ()), "DEV504", "testing `y` reads a copy that may not have arrived"),
         (PinnedDeviceTensor("the dataset", CUDA0, SAID, ()), "DEV505", "the dataset gives tensors on cuda:0"),

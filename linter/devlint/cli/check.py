@@ -153,11 +153,10 @@ def _show_settings(settings: Settings) -> int:
     """Print what holds for the files of a run, once for each configuration; return the exit code."""
     from devlint import engine
     from devlint.explain import describe_settings
-    from devlint.retired_rules import remark
 
     found = engine.effective(settings)
     put("\n".join(describe_settings(one.configuration, one.root, len(one.files), rules) for one, rules in found))
-    note = remark(engine.retired_by_settings(settings, (one.configuration for one, _ in found)))
+    note = retired.remark(engine.retired_by_settings(settings, (one.configuration for one, _ in found)))
     if note:
         say("note", note)
     return 0

@@ -259,10 +259,6 @@ class AccessPath(NamedTuple):
         """Whether it is what a method of that name returns."""
         return self.is_returned and self.steps[-1].key == method
 
-    def is_within(self, other: AccessPath) -> bool:
-        """Whether it is the other place, or a part of it."""
-        return self.root == other.root and self.steps[: len(other.steps)] == other.steps
-
     # --- as text --------------------------------------------------------------------------------------------
 
     @property

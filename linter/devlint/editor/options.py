@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from devlint.records import dataclass
-from devlint.retired_rules import RETIRED, remark
+from devlint.retired import RETIRED, remark
 from devlint.settings import Settings, did_you_mean
 
 HINTS = ("bindings", "off")

@@ -226,5 +226,4 @@ def used_here(unchecked: UncheckedDevice, written: Place) -> tuple[Related, ...]
     use = unchecked.use
     if use is None or (use.file, use.line) == (written.file, written.line):
         return ()
-    what = f"{unchecked.receiver} uses it here" if unchecked.receiver else f"{quoted(unchecked.text)} is used here"
-    return (Related(use, what),)
+    return (Related(use, f"{quoted(unchecked.text)} is used here"),)

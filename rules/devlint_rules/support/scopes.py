@@ -79,10 +79,6 @@ class Surroundings:
         """Whether an import of the file binds a name."""
         return name in self._imported
 
-    def uses(self, name: str) -> bool:
-        """Whether a name occurs anywhere in the file."""
-        return any(self._occurrences(name))
-
     def binds_once(self, name: str) -> bool:
         """Whether one place in the whole file gives a name a value."""
         return self.bindings(name, None) == 1
@@ -90,12 +86,6 @@ class Surroundings:
     def binds_within(self, name: str, stretch: Place) -> bool:
         """Whether code in a stretch gives a name a value."""
         return any(inside(where, stretch) for where in self._bound(name))
-
-    def reads(self, name: str, place: Place) -> int:
-        """How often a name of the scope of a place is read, in it and in the scopes inside it."""
-        scope = self._scope(place)
-        bound = set(self._bound(name))
-        return sum(where not in bound and (scope is None or inside(where, scope)) for where in self._occurrences(name))
 
     def within_scope(self, inner: Place, place: Place) -> bool:
         """Whether a place is in the scope of another, or in a scope inside that."""

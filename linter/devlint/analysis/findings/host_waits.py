@@ -122,4 +122,4 @@ def _note_repetition(
         return
     if span in loop.plan.invariant:
         text = frame.text(function.span).removesuffix(f".{name}")
-        frame.record(span, LoopInvariantTransfer(text, name, after.device))
+        frame.record(span, LoopInvariantTransfer(text, after.device))

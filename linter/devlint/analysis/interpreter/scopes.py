@@ -167,7 +167,7 @@ def _note_autocast(frame: Frame, env: Environment, decorator: Value, span: ir.Sp
     if not isinstance(held, LibraryObject) or held.cls != AUTOCAST or env.checked or frame.program.devices:
         return
     if held.part("device_type") in (Constant("cuda"), Constant("cuda", True)):
-        frame.record(span, UncheckedDevice(Concrete("cuda"), Spelling.AUTOCAST, frame.text(span), None, ""))
+        frame.record(span, UncheckedDevice(Concrete("cuda"), Spelling.AUTOCAST, frame.text(span), None))
 
 
 def _keeps(frame: Frame, decorator: Value, span: ir.Span) -> bool:

@@ -152,9 +152,9 @@ def check_use(frame: Frame, env: Environment, found: DeviceValue, span: Span) ->
     if origin.file == frame.file:
         use = None if origin.span == span else frame.program.place(frame.file, span)
         text = frame.text(origin.span)
-        frame.record(origin.span, UncheckedDevice(device, found.written, text, use, "", available), doubts)
+        frame.record(origin.span, UncheckedDevice(device, found.written, text, use, available), doubts)
     else:
-        frame.record(span, UncheckedDevice(device, found.written, frame.text(span), None, "", available), doubts)
+        frame.record(span, UncheckedDevice(device, found.written, frame.text(span), None, available), doubts)
 
 
 def _users(frame: Frame) -> tuple[Body, ...]:
@@ -177,7 +177,7 @@ def check_call(frame: Frame, env: Environment, name: str, span: Span) -> None:
     if name.endswith(".synchronize"):
         env.arriving = frozenset()
     if name in NEEDS_CUDA and frame.program.devices == 0 and not env.checked:
-        frame.record(span, UncheckedDevice(Concrete("cuda"), Spelling.CALL, frame.text(span), None, "", 0))
+        frame.record(span, UncheckedDevice(Concrete("cuda"), Spelling.CALL, frame.text(span), None, 0))
 
 
 def note_called(env: Environment, name: str) -> None:
@@ -189,7 +189,7 @@ def check_default(frame: Frame, env: Environment, span: Span) -> None:
     """Something is created on the default device, which may be CUDA on a machine that is known to lack it."""
     lacks = frame.program.devices == 0 and not env.checked
     if lacks and isinstance(env.default, Concrete) and env.default.type == "cuda":
-        frame.record(span, UncheckedDevice(Concrete("cuda"), Spelling.CALL, frame.text(span), None, "", 0))
+        frame.record(span, UncheckedDevice(Concrete("cuda"), Spelling.CALL, frame.text(span), None, 0))
 
 
 def note_literal(frame: Frame, env: Environment, value: object, span: Span) -> Constant:
