@@ -16,8 +16,8 @@ two different variables nothing is known. Where two variables join, the surround
 on either of them fails to meet one that is always on the CPU, as soon as they choose an accelerator. Joining any
 other two devices loses the device: unknown is silent.
 
-Laws (tests/domain/test_laws.py): leq is a partial order, join is the least upper bound. Chains are short, as
-`Either` lists few variables, so join is also widen.
+Laws (tests/domain/test_laws.py): join is the least upper bound of a partial order. Chains are short, as `Either` lists
+few variables, so join is also widen.
 """
 
 from __future__ import annotations
@@ -187,15 +187,6 @@ def variables_of(device: Device) -> frozenset[Variable]:
             return variables
         case _:
             return frozenset()
-
-
-def leq(left: Device, right: Device) -> bool:
-    """Whether `left` is below or equal to `right`."""
-    if isinstance(right, Either) and is_symbolic(left):
-        if CHOSEN_BY_CALLER in (left, right):
-            return right == CHOSEN_BY_CALLER
-        return variables_of(left) <= right.variables and (right.open or not _is_open(left))
-    return left == right or isinstance(left, Unreached) or isinstance(right, UnknownDevice)
 
 
 def join(left: Device, right: Device) -> Device:
