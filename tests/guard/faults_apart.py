@@ -30,14 +30,6 @@ def go(loader):
         says(there, two)
 go([(torch.ones(2, 3), torch.ones(2, 3))])
 """,
-    "keywords": """
-def both(one, two):
-    says(there, one, two)
-def pass_on(*args, **kwargs):
-    both(*args, **kwargs)
-given = {'one': torch.ones(2, 3), 'two': torch.ones(2, 3)}
-pass_on(**given)
-""",
     "pair": """
 state = (torch.zeros(2, 3), torch.zeros(2, 3))
 says(there, state)
@@ -55,11 +47,6 @@ class Trainer:
     def step(self, given):
         return says(given, self.net)
 Trainer().step(there)
-""",
-    "split": """
-net.extra = nn.Linear(3, 3)
-net = net.train()
-says(there, net.extra)
 """,
     "listed": """
 class Bag(nn.Module):
@@ -83,35 +70,6 @@ class Keeper:
 keeper = Keeper()
 keeper.put({'a': torch.ones(2, 3)})
 says(there, keeper.held)
-""",
-    "appended_later": """
-class Meter:
-    def __init__(self):
-        self.values = []
-    def add(self, value):
-        self.values.append(value)
-meter = Meter()
-meter.add(torch.ones(2, 3))
-says(there, meter.values[0])
-""",
-    "resumed": """
-opt = torch.optim.SGD(net.fc.parameters(), 0.1, momentum=0.9)
-net.fc(x).sum().backward()
-opt.step()
-opt.load_state_dict(opt.state_dict())
-net.to('cpu')
-state = opt.state[net.fc.weight]
-held = state['momentum_buffer']
-says(there, held)
-""",
-    "replaced": """
-def replace(owner, name):
-    setattr(owner, name, nn.Parameter(torch.ones(2, 3)))
-    owner.fc.weight = nn.Parameter(torch.ones(3, 3))
-replace(net, 'extra')
-net.inner.part = nn.Linear(3, 3).cpu()
-says(there, net.fc)
-says(there, net.fc.weight)
 """,
     "replaced_again": """
 class State:
@@ -139,15 +97,6 @@ shape = Normal(torch.zeros(2, 3), spread)
 part = functools.partial(says, there, other=torch.ones(2, 3) * 2)
 part(shape.scale)
 """,
-    "replaced_by_a_function": """
-def prune(net, kept):
-    net.fc.weight = nn.Parameter(kept)
-def grow(net):
-    net.fc.bias = nn.Parameter(torch.ones(3))
-net.to('cpu')
-grow(net)
-says(there, net.fc.bias)
-""",
     "replaced_by_an_argument": """
 def prune(net, kept):
     net.fc.weight = nn.Parameter(kept)
@@ -174,12 +123,6 @@ class Scaled(nn.Module):
     def forward(self, value):
         return says(value, self.scale)
 Scaled()(there)
-""",
-    "of_the_file": """
-TABLE = [torch.ones(2, 3)]
-def use(value, **given):
-    return says(value, TABLE[0], [given['beside']])
-use(there, beside=there)
 """,
     "given_or_made": """
 def use(value, mask):
@@ -258,24 +201,6 @@ def use(value):
 for HEAD in [nn.Linear(3, 3)]:
     pass
 use(there)
-""",
-    "made_in_a_method": """
-class Inside(nn.Module):
-    def __init__(self, weight):
-        super().__init__()
-        self.weight = nn.Parameter(weight)
-class Part(nn.Module):
-    def __init__(self, weight):
-        super().__init__()
-        self.inside = Inside(weight)
-    def reset(self):
-        self.mask = torch.ones(2, 3)
-    def forward(self):
-        return says(self.inside.weight, self.mask)
-part = Part(there)
-part.reset()
-del there, beside
-part()
 """,
     "filled_from_outside": """
 import pickle
