@@ -13,7 +13,8 @@ _CERTAINTIES = (*Certainty,)
 def once(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     """Yield the diagnostics, those of one operation that several calls show as one, with these calls in its notes.
 
-    The report that stays is the most certain one, and of these the one with the shortest way to the operation.
+    The report that stays is the most certain one, and of these the one with the shortest way to the operation. It has
+    no fix if the same report would stay after the fix, for another call.
     """
     shown: dict[tuple[Place, str], list[Diagnostic]] = {}
     for one in diagnostics:
@@ -25,7 +26,9 @@ def once(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
         first, *others = sorted(same, key=_preferred)
         more = {place for one in others for place in one.calls} | {*first.calls[1:]}
         calls = (first.calls[0], *sorted(more - {first.calls[0]}))
-        yield replace(first, calls=calls, related=(*first.related, *_further(calls)))
+        stays = any(one.message == first.message and one.fix != first.fix for one in others)
+        fix = None if stays else first.fix
+        yield replace(first, calls=calls, related=(*first.related, *_further(calls)), fix=fix)
 
 
 def _preferred(one: Diagnostic) -> tuple[int, int, Place, str]:

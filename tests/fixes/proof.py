@@ -23,6 +23,7 @@ from devlint.diagnostics import Diagnostic, Edit, Place
 from devlint.fixes import apply_to_bytes
 from devlint.fixes.applying import moved
 from devlint.fixes.harm import allows, new_errors, useless
+from devlint.fixes.repair import edited
 from devlint.settings import Settings
 
 from tests.expectations import read
@@ -223,7 +224,7 @@ def _is_refused(settled: Diagnostic, before: list[Diagnostic], after: list[Diagn
     text = decode(Path(settled.place.file).read_bytes(), settled.place.file)
     where = partial(moved, text, settled.fix.edits)
     own = [each for each in after if each.place.file == one.place.file]
-    brought = new_errors(before, after, {one.place.file: where})
+    brought = new_errors(before, after, {one.place.file: where}, edited(one, where))
     return bool(useless([one], (), own, where)) or not all(allows(one, new, unsafe=True) for new in brought)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from devlint.diagnostics import Certainty, Diagnostic, Place, Severity
@@ -38,18 +38,22 @@ def useless(
 
 
 def new_errors(
-    before: Iterable[Diagnostic], after: Iterable[Diagnostic], moved: Mapping[str, Moved]
+    before: Iterable[Diagnostic],
+    after: Iterable[Diagnostic],
+    moved: Mapping[str, Moved],
+    written: Collection[Place],
 ) -> Iterator[Diagnostic]:
     """Yield the reports of errors that PyTorch raises, and that are new with a fix.
 
     A report of the same family at a place of an earlier one is not new: it tells of the next value in an operation
     of several, of the next operation with one cause, or names a device by another name. Nor is one at a call that
-    leads to such an operation. Reports of other kinds, such as those of words or of speed, and errors that are merely
-    possible, tell of no harm.
+    leads to such an operation. Reports of other kinds, such as those of words or of speed, errors that are merely
+    possible, and devices that a machine lacks and that no fix has written, tell of no harm.
 
     Args:
         before, after: the diagnostics of all files.
         moved: by file that was edited, where a position is now.
+        written: the texts of the fixes, where they are now.
     """
     known = {
         key
@@ -59,6 +63,8 @@ def new_errors(
     }
     for one in after:
         raises = one.pytorch is not None and one.certainty is not Certainty.POSSIBLE
+        if one.code.startswith(_MACHINES) and not any(_meet(one.place, text) for text in written):
+            continue
         if raises and not known.issuperset(_keys(one.code, one.place)) and known.isdisjoint(_steps(one)):
             yield one
 
@@ -69,6 +75,14 @@ def allows(settled: Diagnostic, brought: Diagnostic, *, unsafe: bool) -> bool:
     An unsafe one may if the error is no worse, and has a fix as well: else the same bug is told of one line below.
     """
     return unsafe and brought.fix is not None and _gravity(brought) <= _gravity(settled)
+
+
+def _meet(one: Place, other: Place) -> bool:
+    return (
+        one.file == other.file
+        and (one.line, one.column) <= (other.end_line, other.end_column)
+        and (other.line, other.column) <= (one.end_line, one.end_column)
+    )
 
 
 def _keys(code: str, place: Place, moved: Moved | None = None) -> list[tuple[str | int, ...]]:

@@ -223,7 +223,7 @@ class Repair:
                 for one in self._settled.get(file, ())
             )
             added = (
-                Settled(one, _moved(one.place, where), _identity(one, text), _edited(one, where))
+                Settled(one, _moved(one.place, where), _identity(one, text), edited(one, where))
                 for one in choice.settled
             )
             self._settled[file] = (*earlier, *added)
@@ -254,8 +254,13 @@ def _first_harm(found: Found, after: Found, made: Mapping[str, _Made], *, unsafe
     now = [one for checked in after.values() for one in checked.diagnostics]
     where = {file: one.where for file, one in made.items()}
     fixes = [one for file in made.values() for one in file.settled]
+    written = [place for file in made.values() for one in file.settled for place in edited(one, file.where)]
     return next(
-        (new for new in new_errors(before, now, where) if not all(allows(one, new, unsafe=unsafe) for one in fixes)),
+        (
+            new
+            for new in new_errors(before, now, where, written)
+            if not all(allows(one, new, unsafe=unsafe) for one in fixes)
+        ),
         None,
     )
 
@@ -283,7 +288,7 @@ def _moved(place: Place, where: Moved) -> Place:
     return replace(place, line=line, column=column, end_line=max(line, end_line), end_column=end_column)
 
 
-def _edited(one: Diagnostic, where: Moved) -> tuple[Place, ...]:
+def edited(one: Diagnostic, where: Moved) -> tuple[Place, ...]:
     """Return where the edits of a diagnostic are, with the text that they insert."""
     found = []
     for edit in () if one.fix is None else one.fix.edits:

@@ -211,15 +211,17 @@ def move_where_made(stray: Meeting, settled: Meeting, site: Site) -> Remedy | No
     call = site.syntax.at(site.place, cst.Call)
     if call is None or not isinstance(call.func, cst.Name) or _OF_SELF.search(stray.name) is None:
         return None
-    return _moved_when_made(call.func.value, settled, site, of_class=_MODULES)
+    return _moved_when_made(call.func.value, stray, settled, site, of_class=_MODULES)
 
 
-def move_module_where_made(name: str, settled: Meeting, site: Site) -> Remedy | None:
+def move_module_where_made(stray: Meeting, settled: Meeting, site: Site) -> Remedy | None:
     """Return the move of a module at the one call of the scope that makes it, before its optimizer is made."""
-    return _moved_when_made(name, settled, site)
+    return _moved_when_made(stray.name, stray, settled, site)
 
 
-def _moved_when_made(name: str, settled: Meeting, site: Site, of_class: re.Pattern[str] | None = None) -> Remedy | None:
+def _moved_when_made(
+    name: str, stray: Meeting, settled: Meeting, site: Site, of_class: re.Pattern[str] | None = None
+) -> Remedy | None:
     made = [
         store.value
         for store in site.syntax.stores(name)
@@ -235,8 +237,8 @@ def _moved_when_made(name: str, settled: Meeting, site: Site, of_class: re.Patte
     what = f"on line {place.line}, where {quoted(name)} is created, "
     if ends_in_move(call):
         edits = moved_elsewhere(call, device, site.syntax)
-        if not edits or edits[0].text in site.syntax.code(call):
-            return None  # it moves there, and something moves it on
+        if not edits or stray.trace[-1].place != place:
+            return None  # something moves it on, or replaces what it holds
         return Remedy(f"{what}move it to {quoted(device)}", edits, Safety.UNSAFE, site.subject(name))
     edits = site.syntax.attribute(call, f".to({device})")
     return Remedy(f"{what}add {quoted(f'.to({device})')} to {code}", edits, Safety.UNSAFE, site.subject(name))

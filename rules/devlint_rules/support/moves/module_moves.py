@@ -25,7 +25,7 @@ def move_module(stray: Meeting, target: str | None, goal: str, settled: Meeting,
         settled: the input.
         site: the call.
     """
-    made = move_module_where_made(stray.name, settled, site) if is_addressable(stray.name) else None
+    made = move_module_where_made(stray, settled, site) if is_addressable(stray.name) else None
     if made is not None and target is not None:
         return made
     if not site.sees(stray):
