@@ -14,7 +14,7 @@ store, f-strings are `Format`. For example::
 lowers to::
 
     0 = Load ok
-    1 = Conditional 0 ? [2 = Load x; 3 = Attribute 2 .to; 4 = Load d; 5 = Call 3(4)] -> 5 : [6 = Load x] -> 6
+    1 = Conditional 0 [2 = Load x; 3 = Attribute 2 to; 4 = Load d; 5 = Call 3 (4)] -> 5 [6 = Load x] -> 6
     Store y 1
 
 Spans are those of Python's own `ast`: 1-based lines and 0-based columns counted in UTF-8 bytes. Instructions
