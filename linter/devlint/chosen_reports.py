@@ -52,7 +52,7 @@ def new_since(
         if not past:  # no file differs, so no report does
             known.update(told.values())
             continue
-        worker.go_back(batch, past)
+        worker.project(batch).go_back(past)
         known.update(_fingerprints_at(worker, batch.of([path for path in files if past.get(path, b"") is not None])))
     return tuple(one for one in reports if own.get(one) not in known)
 
@@ -67,7 +67,8 @@ def _fingerprints_at(worker: Inspector, batch: Batch) -> Iterator[str]:
     results = worker.inspect(batch)
     found = tuple(once(one for result in results for one in (*result.diagnostics, *result.elsewhere)))
     named = {one.place.file for one in (*found, *(each.diagnostic for result in results for each in result.silenced))}
-    lines = {file: lines_of(worker.original(batch, Path(os.path.abspath(file)))) for file in sorted(named)}
+    source = worker.project(batch).source
+    lines = {file: lines_of(source(Path(file)).original) for file in sorted(named)}
     silenced = tuple(one for result in results for one in result.silenced)
     outcome = Outcome(found, len(results), seconds=0, lines=lines, silenced=silenced)
     names = fingerprints(outcome)

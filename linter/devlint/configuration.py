@@ -318,13 +318,8 @@ class _Reader:
     def _severities(self, key: str, value: object) -> tuple[tuple[str, Severity], ...]:
         pairs: list[tuple[str, Severity]] = []
         for selector, level in self._entries(key, value).items():
-            if not isinstance(level, str):
-                raise self._wrong_type(f"{key}.{selector}", '"error" or "warning"', level)
-            if level not in ("error", "warning"):
-                hint = did_you_mean(level, ("error", "warning"))
-                message = f'{key}.{selector}: "error" or "warning" is wanted, this is "{level}"{hint}'
-                raise self.error(key, message)
-            pairs.append((selector, Severity(level)))
+            chosen = self._choice(f"{key}.{selector}", level, ["error", "warning"], '"error" or "warning"')
+            pairs.append((selector, Severity(chosen)))
         return tuple(pairs)
 
     def _count(self, key: str, value: object) -> int:
@@ -334,12 +329,16 @@ class _Reader:
 
     def _certainty(self, key: str, value: object) -> Certainty:
         levels = [level.value for level in Certainty]
-        wanted = ", ".join(f'"{level}"' for level in levels)
+        listed = ", ".join(f'"{level}"' for level in levels)
+        return Certainty(self._choice(key, value, levels, f"one of {listed}"))
+
+    def _choice(self, key: str, value: object, known: Sequence[str], wanted: str) -> str:
         if not isinstance(value, str):
-            raise self._wrong_type(key, f"one of {wanted}", value)
-        if value not in levels:
-            raise self.error(key, f'{key}: one of {wanted} is wanted, this is "{value}"{did_you_mean(value, levels)}')
-        return Certainty(value)
+            raise self._wrong_type(key, wanted, value)
+        if value not in known:
+            message = f'{key}: {wanted} is wanted, this is "{value}"{did_you_mean(value, known)}'
+            raise self.error(key.partition(".")[0], message)
+        return value
 
     def _inside(self, key: str, name: str) -> Path:
         """Return a path that the file names, which may not lead out of the project."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from devlint.definitions import Imports, imports_of
 from devlint.errors import SourceError
 from devlint.project import Project, Source
+from devlint.sources.program import parsed
 from devlint.traces import Asked
 
 NAMING = "naming"
@@ -167,7 +168,7 @@ class Importers:
     def _beside(self, source: Source, word: str) -> list[Source]:
         """The members that contain a word and run in one program with a file: something imports both of them."""
         saying = [one for one in self._saying(word) if one.display != source.display and not self._project.is_test(one)]
-        together = self._together(source) if saying else set()
+        together = {one.display for one in self._group(source)} if saying else set()
         return [one for one in saying if one.display in together]
 
     def _placing(self, source: Source) -> list[Source]:
@@ -188,13 +189,9 @@ class Importers:
             known = self._read[source.display] = frozenset(_names_read(source))
         return known
 
-    def _together(self, source: Source) -> set[str]:
-        """The files that a file imports or that import it, directly or through others, and all that those import."""
-        return {one.display for one in self._group(source)}
-
     def _group(self, source: Source) -> list[Source]:
-        above = self._closure([source], self._importers)
-        return self._closure(above, self._imported_by)
+        """The files that a file imports or that import it, directly or through others, and all that those import."""
+        return [*_closure(_closure([source], self._importers), self._imported_by)]
 
     def reaches(self, path: Path, wanted: Collection[str]) -> bool:
         """Return whether a file imports one of some files, directly or through others.
@@ -204,26 +201,8 @@ class Importers:
             wanted: the files, as they are shown to the user.
         """
         source = self._peek(path)
-        seen: set[str] = set()
-        pending = [] if source is None else [source]
-        while pending:
-            for one in self._imported_by(pending.pop()):
-                if one.display in wanted:
-                    return True
-                if one.display not in seen:
-                    seen.add(one.display)
-                    pending.append(one)
-        return False
-
-    def _closure(self, start: Iterable[Source], after: Callable[[Source], Iterable[Source]]) -> list[Source]:
-        found = {one.display: one for one in start}
-        pending = list(found.values())
-        while pending:
-            for one in after(pending.pop()):
-                if one.display not in found:
-                    found[one.display] = one
-                    pending.append(one)
-        return list(found.values())
+        first = () if source is None else self._imported_by(source)
+        return any(one.display in wanted for one in _closure(first, self._imported_by))
 
     def _importers(self, source: Source) -> tuple[Source, ...]:
         """The members that import a file."""
@@ -268,6 +247,18 @@ class Importers:
         return known
 
 
+def _closure(start: Iterable[Source], after: Callable[[Source], Iterable[Source]]) -> Iterator[Source]:
+    """Yield some files, and those that come after them, directly or through others, each once."""
+    seen: set[str] = set()
+    pending = [*start]
+    while pending:
+        one = pending.pop()
+        if one.display not in seen:
+            seen.add(one.display)
+            yield one
+            pending += after(one)
+
+
 def contains(text: str, name: str) -> bool:
     """Return whether a text has a name as a whole word."""
     start = text.find(name)
@@ -289,9 +280,8 @@ def _places_alike(before: str, after: str) -> bool:
 
 
 def _names_read(source: Source) -> Iterator[str]:
-    try:
-        tree = ast.parse(source.text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parsed(source.text)
+    if tree is None:
         return
     by_text = contains(source.text, "getattr") or contains(source.text, "methodcaller")
     for node in ast.walk(tree):
@@ -316,11 +306,8 @@ def words_of_imports(text: str) -> Iterator[str]:
 
 def imported_names(source: Source) -> set[str]:
     """Return the absolute names of the modules that a file may import."""
-    try:
-        tree = ast.parse(source.text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    return absolute_names(source, imports_of(tree))
+    tree = parsed(source.text)
+    return set() if tree is None else absolute_names(source, imports_of(tree))
 
 
 def absolute_names(source: Source, imports: Imports) -> set[str]:
@@ -340,10 +327,8 @@ def is_entry(source: Source) -> bool:
     """
     if source.is_script or source.cells:
         return True
-    try:
-        body = ast.parse(source.text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
+    tree = parsed(source.text)
+    body = [] if tree is None else tree.body
     own = {item.name for item in body if isinstance(item, ast.FunctionDef)}
     return any(isinstance(item, (ast.For, ast.While, ast.With)) or _calls(item, own) for item in body)
 

@@ -332,18 +332,6 @@ class Inspector:
         """Return the project of a batch."""
         return self._workplace(batch).project
 
-    def go_back(self, batch: Batch, past: Mapping[Path, bytes | None]) -> None:
-        """Let files of the batch's project be as they were, see `Project.go_back`."""
-        self._workplace(batch).project.go_back(past)
-
-    def original(self, batch: Batch, path: Path) -> str:
-        """Return the text of one of the batch's files as its author sees it.
-
-        Raises:
-            SourceError: it cannot be read or decoded.
-        """
-        return self._workplace(batch).project.source(path).original
-
     def facts(self, batch: Batch, path: Path) -> tuple[Source, FileFacts]:
         """Return a file and its facts.
 

@@ -5,7 +5,7 @@ Keys, options and commands are accepted for one release. Rules keep their codes 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Final
 
 from devlint.records import dataclass
@@ -64,20 +64,7 @@ RETIRED = (
 
 def remark(codes: Collection[str]) -> str:
     """Return a note on the retired rules among some codes; "" if there are none."""
-    found = [one for one in RETIRED if one.code in codes]
-    if not found:
-        return ""
-    by_heir: dict[str, list[str]] = {}
-    for one in found:
-        heir = one.heir + ', at the level "possible"' * one.possible
-        by_heir.setdefault(heir, []).append(one.code)
-    verbs = "is retired and reports" if len(found) == 1 else "are retired and report"
-    futures = "; ".join(
-        f"{_listed(codes)} become{'s' * (len(codes) == 1)} a part of {heir}" for heir, codes in by_heir.items()
-    )
-    return f"{_listed([one.code for one in found])} {verbs} nothing; in a later version, {futures}"
-
-
-def _listed(codes: Sequence[str]) -> str:
-    *before, last = codes
-    return f"{', '.join(before)} and {last}" if before else last
+    found = (one for one in RETIRED if one.code in codes)
+    level = ', at the level "possible"'
+    futures = "; ".join(f"{one.code} becomes a part of {one.heir}{level * one.possible}" for one in found)
+    return futures and f"A retired rule reports nothing; in a later version, {futures}"

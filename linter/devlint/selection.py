@@ -108,7 +108,8 @@ def select_rules(settings: Settings, configuration: Configuration, rules: Rules)
     Raises:
         ConfigError: a selector names no rule, or a pattern is none.
     """
-    _validate(settings, configuration, rules)
+    for where, file, named in _selectors(settings, configuration):
+        _require_known(named, rules, where, file)
     layers = (
         _Layer(configuration.select, configuration.extend_select, configuration.ignore),
         _Layer(settings.select, settings.extend_select, settings.ignore),
@@ -140,27 +141,22 @@ def _severity(configuration: Configuration, rule: Declaration) -> Severity | Non
 
 def selectors(settings: Settings, configuration: Configuration) -> list[str]:
     """Return all selectors, which may be wrong."""
-    return [one for _, named in (*_of_command(settings), *_of_file(configuration)) for one in named]
+    return [selector for _, _, named in _selectors(settings, configuration) for selector in named]
 
 
-def _of_command(settings: Settings) -> Iterator[tuple[str, Sequence[str]]]:
-    names = ("select", "ignore", "extendSelect") if settings.in_editor else ("--select", "--ignore", "--extend-select")
-    return zip(names, (settings.select or (), settings.ignore, settings.extend_select), strict=True)
-
-
-def _of_file(configuration: Configuration) -> Iterator[tuple[str, Sequence[str]]]:
-    yield "select", configuration.select or ()
-    yield "ignore", configuration.ignore
-    yield "extend-select", configuration.extend_select
-    yield "severity", [selector for selector, _ in configuration.severity]
-    yield from ((f'per-file-ignores."{pattern}"', codes) for pattern, codes in configuration.per_file_ignores)
-
-
-def _validate(settings: Settings, configuration: Configuration, rules: Rules) -> None:
-    for name, given in _of_command(settings):
-        _require_known(given, rules, name, None)
-    for key, given in _of_file(configuration):
-        _require_known(given, rules, key, configuration.file)
+def _selectors(settings: Settings, configuration: Configuration) -> Iterator[tuple[str, str | None, Sequence[str]]]:
+    """Yield the selectors by the option, or by the key and its file, that they are given for."""
+    options = (
+        ("select", "ignore", "extendSelect") if settings.in_editor else ("--select", "--ignore", "--extend-select")
+    )
+    given = (settings.select or (), settings.ignore, settings.extend_select)
+    yield from zip(options, (None, None, None), given, strict=True)
+    file = configuration.file
+    yield "select", file, configuration.select or ()
+    yield "ignore", file, configuration.ignore
+    yield "extend-select", file, configuration.extend_select
+    yield "severity", file, [selector for selector, _ in configuration.severity]
+    yield from ((f'per-file-ignores."{pattern}"', file, codes) for pattern, codes in configuration.per_file_ignores)
 
 
 def _require_known(selectors: Sequence[str], rules: Rules, where: str, file: str | None) -> None:

@@ -6,10 +6,8 @@ things: the lookups and questions that were noted for the file, its outside, and
 
 from __future__ import annotations
 
-import ast
 import os
 import re
-import warnings
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -23,6 +21,7 @@ from devlint.project import Project, Source, digest
 from devlint.reading import read_file
 from devlint.reads import REPORTS, TEXT, Part
 from devlint.records import dataclass
+from devlint.sources.program import parsed
 from devlint.traces import Said, Trace, TracedPart
 
 
@@ -87,11 +86,11 @@ class Changes:
     def _changed_parts(self, trace: Trace) -> Iterator[Part]:
         """Yield the parts that are not the same in the new text of a file."""
         source = self._peek(trace)
-        parsed = None if source is None else _parsed(source.text)
-        if not trace.parts or source is None or parsed is None or not _are_said(trace.said, source.text):
+        known = None if source is None else _parsed(source.text)
+        if not trace.parts or source is None or known is None or not _are_said(trace.said, source.text):
             yield from (Part(trace.path), Part(trace.path, TEXT))
             return
-        now, imports = parsed
+        now, imports = known
         before = {part.name: part.digest for part in trace.traced}
         for name in before.keys() | now.keys():
             if before.get(name, "") != now.get(name, ""):
@@ -246,13 +245,11 @@ def _union(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
 
 def _parsed(text: str) -> tuple[Mapping[str, str], Imports] | None:
     """Return the parts of a text, and its imports; None if it is not Python."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            tree = ast.parse(text)
-            return parts_of(tree, text), imports_of(tree)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
+    tree = parsed(text)
+    try:
+        return None if tree is None else (parts_of(tree, text), imports_of(tree))
+    except (RecursionError, MemoryError):
+        return None
 
 
 def _are_said(questions: Iterable[Said], text: str) -> bool:

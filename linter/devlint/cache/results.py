@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field, replace
+from dataclasses import field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ FORMAT = 10
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The result of one file, its places in files by their names in the project."""
+    """The fields of `FileResult` that are kept of one file, its places in files by their names in the project."""
 
     diagnostics: tuple[Diagnostic, ...]
     silenced: tuple[Silenced, ...] = ()
@@ -67,6 +67,9 @@ class _Kept:
             tuple(map(rename, self.texts)),
             self.retired,
         )
+
+
+_NAMES = [one.name for one in fields(_Kept)]
 
 
 @dataclass(slots=True)
@@ -134,16 +137,7 @@ class Cache(NoCache):
         for name, path in wanted.items():
             if name in valid and _holds(memory.results[name], name, graph, change):
                 kept = memory.results[name].with_files(shown)
-                recalled[path] = FileResult(
-                    shown(name),
-                    kept.diagnostics,
-                    elsewhere=kept.elsewhere,
-                    silenced=kept.silenced,
-                    used=kept.used,
-                    idle=kept.idle,
-                    texts=kept.texts,
-                    retired=kept.retired,
-                )
+                recalled[path] = FileResult(shown(name), **{one: getattr(kept, one) for one in _NAMES})
         return recalled
 
     def keep(self, batches: Iterable[Batch], results: Iterable[FileResult]) -> None:
@@ -186,16 +180,7 @@ class Cache(NoCache):
         for result in results:
             name = name_of(result.display)
             if name in traces and result.is_final:
-                new_one = _Kept(
-                    result.diagnostics,
-                    result.silenced,
-                    result.elsewhere,
-                    result.used,
-                    result.idle,
-                    result.texts,
-                    result.retired,
-                )
-                kept[name] = new_one.with_files(name_of)
+                kept[name] = _Kept(*(getattr(result, one) for one in _NAMES)).with_files(name_of)
         self._write(key, _Memory(traces, kept, self._members.get(key, "")))
 
     def _read(self, key: str) -> _Memory:

@@ -281,7 +281,9 @@ def _renderer(output_format: str, *, statistics: bool) -> Callable[[Outcome, Pal
         return report.FORMATS[output_format]
     if output_format not in _WITH_STATISTICS:
         raise click.UsageError(f"--statistics goes with the formats {', '.join(_WITH_STATISTICS)}")
-    return lambda outcome, palette: report.render_statistics(outcome, output_format)
+    from devlint.report.statistics import render
+
+    return lambda outcome, palette: render(outcome, output_format)
 
 
 def _put(text: str, file: Path | None, colour: bool, *, err: bool, for_people: bool) -> None:

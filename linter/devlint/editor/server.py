@@ -113,9 +113,7 @@ class Server(LanguageServer):
         batch = analysis.findings.basis.batch
         if batch is not None and batch.alone not in self._notes:
             self._notes.add(batch.alone)
-            self.window_show_message(
-                types.ShowMessageParams(types.MessageType.Info, printable(f"devlint: {batch.alone}"))
-            )
+            self._say(types.MessageType.Info, batch.alone)
         if is_news and failure:
             self.window_log_message(types.LogMessageParams(types.MessageType.Error, printable_lines(failure)))
         if not self.pulls:
@@ -148,17 +146,17 @@ class Server(LanguageServer):
         """Show an error to the user, the same one once only until something has worked."""
         if str(error) != self._complaint:
             self._complaint = str(error)
-            message = types.ShowMessageParams(types.MessageType.Error, printable(f"devlint: {error}"))
-            self.window_show_message(message)
+            self._say(types.MessageType.Error, str(error))
+
+    def _say(self, kind: types.MessageType, text: str) -> None:
+        self.window_show_message(types.ShowMessageParams(kind, printable(f"devlint: {text}")))
 
     def warn_of_options(self) -> None:
         """Show the user which settings of the editor are ignored."""
         for problem in self.options.problems:
-            text = printable(f"devlint: {problem}; devlint ignores it")
-            self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, text))
+            self._say(types.MessageType.Warning, f"{problem}; devlint ignores it")
         if self.options.remark:
-            text = f"devlint: {self.options.remark}"
-            self.window_show_message(types.ShowMessageParams(types.MessageType.Info, text))
+            self._say(types.MessageType.Info, self.options.remark)
 
     def withdraw(self, uri: str) -> None:
         """Take the diagnostics of a document away; those of the saved file take their place."""

@@ -37,13 +37,6 @@ TEXT_FORMATS = frozenset({"full", "concise"})
 """Those that people read: they may have colour, and a last line about the run follows them."""
 
 
-def render_statistics(outcome: Outcome, output_format: str) -> str:
-    """Render how often each rule reports something."""
-    from devlint.report import statistics
-
-    return statistics.render(outcome, output_format)
-
-
 summary = text.summary
 fixes_hint = text.fixes_hint
 
@@ -55,7 +48,6 @@ __all__ = [
     "fingerprints",
     "fixes_hint",
     "of_text",
-    "render_statistics",
     "summary",
     "wants_colour",
 ]

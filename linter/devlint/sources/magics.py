@@ -9,11 +9,11 @@ The rules are those of `IPython.core.inputtransformer2` (IPython 9), against whi
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from textwrap import dedent
+
+from devlint.sources.program import parsed
 
 _PYTHON_CELLS = re.compile(r"%%(time|timeit|capture|prun|memit|debug|mprun|lprun|wandb|skip_if_false)\b")
 """Magics of a cell below which Python stands."""
@@ -71,13 +71,7 @@ def is_indented(code: str) -> bool:
 
 
 def _is_python(text: str) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            ast.parse(dedent(text))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return False
-    return True
+    return parsed(dedent(text)) is not None
 
 
 def _without(prompt: re.Pattern[str], lines: list[str], count: int) -> list[str]:

@@ -7,12 +7,11 @@ list, is an illustration and left out.
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 
 from devlint.sources.magics import without_magics
+from devlint.sources.program import parsed
 
 _OPENING = re.compile(r" *(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)$")
 _PYTHON = re.compile(r"\{?\.?(?:python3?|py3?|ipython3?|code-block|code-cell)\b", re.IGNORECASE)
@@ -56,10 +55,4 @@ def _code(lines: Sequence[str], indent: int) -> list[str] | None:
         return None
     opening = "if 1:" if indent and any(line.strip() for line in lines) else ""
     code = [opening, *plain.split("\n")]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            ast.parse("\n".join(code))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
-    return code
+    return None if parsed("\n".join(code)) is None else code

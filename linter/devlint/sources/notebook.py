@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import json
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from devlint.errors import SourceError
 from devlint.sources.magics import is_indented, without_magics
-from devlint.sources.program import Cell, Program
+from devlint.sources.program import Cell, Program, parsed
 from devlint.sources.stretches import LINE_END, rows_of
 
 _Table: TypeAlias = "dict[str, object]"
@@ -66,19 +64,9 @@ def as_statements(code: str) -> str:
 def _broken(codes: Iterable[str]) -> frozenset[str]:
     """Return those that Python cannot parse; each cell runs by itself."""
     statements = {code: as_statements(code) for code in codes}
-    if _is_parsed("\n".join(statements.values())):
+    if parsed("\n".join(statements.values())) is not None:
         return frozenset()
-    return frozenset(code for code, statement in statements.items() if not _is_parsed(statement))
-
-
-def _is_parsed(code: str) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            ast.parse(code)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return False
-    return True
+    return frozenset(code for code, statement in statements.items() if parsed(statement) is None)
 
 
 def _document(text: str, display: str) -> _Table:

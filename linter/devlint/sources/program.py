@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import warnings
+
 from devlint.records import dataclass
 
 
@@ -33,3 +36,13 @@ class Program:
     text: str
     original: str
     cells: tuple[Cell, ...] = ()
+
+
+def parsed(text: str) -> ast.Module | None:
+    """Return the syntax tree of a text, without Python's remarks about it; None if Python cannot parse it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
