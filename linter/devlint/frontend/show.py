@@ -17,7 +17,7 @@ _ELSEWHERE = {"orelse": "else", "final": "finally"}
 def ir_text(block: ir.Block) -> str:
     """The instructions of a block, one per line, the blocks they hold indented below them.
 
-    The fields stand in their order, without spans and what is absent or false. Operands appear in brackets, e.g.
+    Spans are left out, and so are absent and false fields. Operands appear in brackets, e.g.
     `1 = Logic and ([0 = Load a] -> 0, [2 = Load b] -> 2)`.
     """
     return "\n".join(_lines(block, ""))
