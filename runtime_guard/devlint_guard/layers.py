@@ -8,7 +8,7 @@ from collections.abc import Callable
 from torch import Tensor
 from torch.optim import Optimizer
 
-from devlint_guard import constructors, ctc, scopes, scripted
+from devlint_guard import scopes, unseen
 from devlint_guard.finding import Step
 from devlint_guard.ledger import Ledger
 from devlint_guard.naming import Roots
@@ -97,9 +97,7 @@ class Layers:
                 return True
             if self._mode.install():
                 _modes[thread] = self._mode
-                ctc.install()
-                constructors.install()
-                scripted.install()
+                unseen.install()
                 return True
             return False
 
@@ -144,6 +142,4 @@ class Layers:
 def _forget(thread: int) -> None:
     del _modes[thread]
     if not _modes:
-        ctc.uninstall()
-        constructors.uninstall()
-        scripted.uninstall()
+        unseen.uninstall()
