@@ -79,7 +79,8 @@ def _finding(error: BaseException, roots: Roots, history: History | None) -> Fin
     for index, one in enumerate(chain):
         message = read(one)
         if message is not None:
-            scene = Scene.of(whole_path(chain[index:]), _named(roots), str(one), history)
+            named = roots if isinstance(roots, Mapping) else naming.by_class(roots)
+            scene = Scene.of(whole_path(chain[index:]), named, str(one), history)
             return _placed(with_way(scene, WRITERS[message.trouble](scene, message)), scene, one)
     return None
 
@@ -92,18 +93,6 @@ def _with_causes(error: BaseException) -> list[BaseException]:
         chain.append(known)
         known = known.__cause__ or (None if known.__suppress_context__ else known.__context__)
     return chain[::-1]
-
-
-def _named(roots: Roots) -> dict[str, nn.Module]:
-    if isinstance(roots, Mapping):
-        return dict(roots)
-    named: dict[str, nn.Module] = {}
-    for module in roots:
-        name = type(module).__name__
-        while name in named:
-            name += "'"
-        named[name] = module
-    return named
 
 
 def _placed(finding: Finding, scene: Scene, error: BaseException) -> Finding:

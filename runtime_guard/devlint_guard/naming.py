@@ -17,6 +17,17 @@ Roots = Mapping[str, nn.Module]
 """Modules that paths start from, by the name that the user gave them."""
 
 
+def by_class(modules: Iterable[nn.Module]) -> dict[str, nn.Module]:
+    """Modules by the names of their classes."""
+    named: dict[str, nn.Module] = {}
+    for module in modules:
+        name = type(module).__name__
+        while name in named:
+            name += "'"
+        named[name] = module
+    return named
+
+
 class Name(NamedTuple):
     """What a tensor is called.
 

@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from torch.nn import Module
 
 from devlint_guard.frames import sites_above
 from devlint_guard.naming import Roots
-
-
-def by_class(modules: Iterable[Module]) -> dict[str, Module]:
-    """Modules by the names of their classes."""
-    named: dict[str, Module] = {}
-    for module in modules:
-        name = type(module).__name__
-        while name in named:
-            name += "'"
-        named[name] = module
-    return named
 
 
 class ByVariable(Mapping[str, Module]):

@@ -32,14 +32,14 @@ from devlint_guard.finding import Finding, Place, Role
 from devlint_guard.frames import sites_above, user_site
 from devlint_guard.layers import Layers, history_of
 from devlint_guard.ledger import Ledger
-from devlint_guard.naming import Roots, modules_on, names_of_parameter, roots_on
+from devlint_guard.naming import Roots, by_class, modules_on, names_of_parameter, roots_on
 from devlint_guard.operators import Ended
 from devlint_guard.optimizers import state_elsewhere
 from devlint_guard.ranks import path_of_rank, processes, ranks
 from devlint_guard.record import Allowed, Part, Record
 from devlint_guard.report.files import write
 from devlint_guard.report.text import render
-from devlint_guard.roots import ByVariable, by_class
+from devlint_guard.roots import ByVariable
 from devlint_guard.sentences import finding_of, tied
 from devlint_guard.snapshot import end_of, machine, program, tree_of
 from devlint_guard.steps import Steps

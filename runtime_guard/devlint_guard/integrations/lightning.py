@@ -6,7 +6,6 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from devlint_guard.finding import Finding
 from devlint_guard.integrations.running import RunningGuard
 
 if TYPE_CHECKING:
@@ -25,44 +24,19 @@ else:
     Callback = _callbacks().Callback
 
 
-class LightningGuard(Callback):
-    """Guards what a trainer does, from when the module is on its device: `Trainer(callbacks=[LightningGuard()])`.
-
-    Args:
-        options: those of `Guard`.
-
-    Raises:
-        GuardUsageError: an option has a value that it cannot have.
-    """
-
-    def __init__(self, **options: Any) -> None:
-        self._running = RunningGuard(options)
-
-    @property
-    def findings(self) -> list[Finding]:
-        """The findings so far."""
-        return self._running.findings
+class LightningGuard(RunningGuard, Callback):
+    """Guards what a trainer does, from when the module is on its device: `Trainer(callbacks=[LightningGuard()])`."""
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """The module is where the strategy has put it."""
-        self._running.begin(pl_module)
+        self.begin(pl_module)
 
-    def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """The same, outside of fitting."""
-        self._running.begin(pl_module)
-
-    def on_test_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """The same, outside of fitting."""
-        self._running.begin(pl_module)
-
-    def on_predict_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """The same, outside of fitting."""
-        self._running.begin(pl_module)
+    on_validation_start = on_test_start = on_predict_start = on_fit_start
 
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
         """An error ends the run: it is explained."""
-        self._running.end(exception)
+        self.end(exception)
 
     def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """The run ends."""
-        self._running.end()
+        self.end()

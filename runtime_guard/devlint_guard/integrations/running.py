@@ -7,18 +7,21 @@ from typing import Any
 from torch.nn import Module
 
 from devlint_guard.finding import Finding
-from devlint_guard.roots import by_class
+from devlint_guard.naming import by_class
 from devlint_guard.session import Guard
 
 
 class RunningGuard:
-    """A guard with the options of `Guard`, made when it first begins, so that a callback can be pickled before that.
+    """A guard that is made when it first begins, so that a callback can be pickled before that.
+
+    Args:
+        options: those of `Guard`.
 
     Raises:
         GuardUsageError: an option has a value that it cannot have.
     """
 
-    def __init__(self, options: dict[str, Any]) -> None:
+    def __init__(self, **options: Any) -> None:
         Guard(**options)
         self._options = options
         self._guard: Guard | None = None
