@@ -19,7 +19,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from devlint_guard import printing
 from devlint_guard.callers import Caller, caller_of
 from devlint_guard.frames import source_line
-from devlint_guard.operators import Call, OperatorMode, Overload, name_of
+from devlint_guard.operators import Call, Overload, name_of
 from devlint_guard.record import Direction, InSteps, Transfer, added
 from devlint_guard.steps import Steps
 
@@ -127,37 +127,16 @@ _REMEMBERED = 256
 
 
 class Ledger:
-    """Adds up transfers and synchronisations: a watcher of an `OperatorMode`, or a context manager with its own.
+    """Adds up transfers and synchronisations: a watcher of an `OperatorMode`.
 
     Args:
-        steps: tells which step is running; None where no steps are counted.
+        steps: tells which step is running.
     """
 
-    def __init__(self, steps: Steps | None = None) -> None:
+    def __init__(self, steps: Steps) -> None:
         self._steps = steps
         self._sums: dict[tuple[Caller | None, Direction, str, bool], _Sum] = {}
         self._lock = threading.Lock()
-        self._mode: OperatorMode | None = None
-
-    def __enter__(self) -> Ledger:
-        self.install()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.uninstall()
-
-    def install(self) -> None:
-        """Watches the operators of this thread with a mode of its own."""
-        self._mode = OperatorMode(watchers=(self,))
-        self._mode.install()
-        self.follow_prints()
-
-    def uninstall(self) -> None:
-        """Ends that mode; the sums stay."""
-        self.leave_prints()
-        if self._mode is not None:
-            self._mode.uninstall()
-            self._mode = None
 
     def follow_prints(self) -> None:
         """Counts tensors that are printed, which no mode sees."""
@@ -174,17 +153,15 @@ class Ledger:
 
     def _add(self, caller: Caller | None, entry: _Entry) -> None:
         key = (caller, entry.direction, entry.by, entry.implicit)
-        step = 0 if self._steps is None else self._steps.number
         with self._lock:
             known = self._sums.get(key)
             if known is None:
-                known = self._sums[key] = _Sum(step)
-            known.add(entry, step)
+                known = self._sums[key] = _Sum(self._steps.number)
+            known.add(entry, self._steps.number)
 
     @property
     def transfers(self) -> tuple[Transfer, ...]:
         """The totals, the most bytes first, then the most calls."""
-        are_known = self._steps is not None and self._steps.are_known
         with self._lock:
             found = [
                 Transfer(
@@ -197,7 +174,7 @@ class Ledger:
                     known.waits,
                     implicit,
                     known.same,
-                    known.in_steps if are_known else None,
+                    known.in_steps if self._steps.are_known else None,
                 )
                 for (caller, direction, by, implicit), known in self._sums.items()
             ]

@@ -71,7 +71,7 @@ def _is_factory(overload: Overload) -> bool:
 
 
 class Provenance:
-    """Remembers what happens to tensors; a context manager. One at a time is to be installed."""
+    """Remembers what happens to tensors. One at a time is to be installed."""
 
     def __init__(self) -> None:
         # References that are gone take their entries with them by a `pop` that runs no Python code: an error that a
@@ -82,13 +82,6 @@ class Provenance:
         self._is_on = False
         self._applying = threading.local()
         self._thread = threading.get_ident()
-
-    def __enter__(self) -> Provenance:
-        self.install()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.uninstall()
 
     def install(self) -> None:
         """Sees moves from now on, in all threads."""

@@ -27,7 +27,6 @@ torch = pytest.importorskip("torch")
 
 import torch.distributed as dist  # noqa: E402
 from devlint_guard.explain import explain  # noqa: E402
-from devlint_guard.ledger import Ledger  # noqa: E402
 from devlint_guard.operators import Call, OperatorMode, Overload  # noqa: E402
 from devlint_guard.record import Direction, Transfer  # noqa: E402
 from devlint_guard.session import Guard  # noqa: E402
@@ -309,9 +308,9 @@ def ledger_sums() -> dict[str, list[int]]:
 
 
 def _ledger_of(program: Callable[[], None]) -> tuple[Transfer, ...]:
-    with Ledger() as ledger:
+    with Guard(mode="record", level="module", ledger=True) as watching:
         program()
-    return ledger.transfers
+    return watching.record().transfers
 
 
 def check_ledger() -> Figures:
@@ -324,7 +323,7 @@ def check_ledger() -> Figures:
 def check_ledger_against_profiler() -> Figures:
     """They are also those of the copies that the device has made; a number that `item()` fetches is one more."""
     on_cuda(1).item()
-    ledger = Ledger()
+    ledger = Guard(mode="record", level="module", ledger=True)
     copies: dict[str, list[int]] = {"host to device": [0, 0], "device to host": [0, 0]}
     for event in _trace(_transfers, ledger):
         if event.get("cat") == "gpu_memcpy" and "DtoD" not in event["name"]:

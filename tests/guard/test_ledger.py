@@ -13,20 +13,21 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from devlint_guard.ledger import _REMEMBERED, Ledger, _Entry, _Sum  # noqa: E402
+from devlint_guard import guard  # noqa: E402
+from devlint_guard.ledger import _REMEMBERED, _Entry, _Sum  # noqa: E402
 from devlint_guard.record import Direction  # noqa: E402
 
 from tests.judge import Judge  # noqa: E402
 
 _DRIVER = """
 import json
-from devlint_guard.ledger import Ledger
+from devlint_guard import guard
 
-with Ledger() as ledger:
+with guard(mode="record", level="module", ledger=True) as watching:
     exec(compile(TEXT, "loop.py", "exec"), {"__name__": "__main__"})
 said = [
     [one.place.line if one.place else 0, one.direction.value, one.by, one.count, one.bytes, one.waits, one.implicit]
-    for one in ledger.transfers
+    for one in watching.record().transfers
 ]
 print("said:" + json.dumps(said))
 """
@@ -168,22 +169,22 @@ def test_transfers_by_step_and_copies_of_one_tensor(judge: Judge) -> None:
 
 
 def test_programs_on_the_host_transfer_nothing() -> None:
-    with Ledger() as ledger:
+    with guard(mode="record", level="module", ledger=True) as watching:
         x = torch.ones(3, 3)
         x[torch.tensor([0])] = x[0].to(torch.float64).float()
         x.sum().item()
         x.nonzero()
         x.to("meta")
-    assert ledger.transfers == ()
+    assert watching.record().transfers == ()
 
 
 def test_the_text_of_the_line_is_kept(judge: Judge) -> None:
     program = """\
 import torch
-from devlint_guard.ledger import Ledger
-with Ledger() as ledger:
+from devlint_guard import guard
+with guard(ledger=True) as watching:
     torch.ones(3).to("cuda")  # up it goes
-(one,) = ledger.transfers
+(one,) = watching.record().transfers
 assert one.source == 'torch.ones(3).to("cuda")  # up it goes', one
 assert one.place.file == "prog.py", one
 """
@@ -206,6 +207,6 @@ def test_tensors_that_are_printed_are_waited_for(judge: Judge) -> None:
     printed = [(line, count, size, waits) for line, _, by, count, size, waits, _ in said if by == "print"]
     assert printed == [(4, 4, 16, 4), (5, 4, 16, 4)]
     before = torch._tensor_str._str
-    with Ledger(), Ledger():
+    with guard(ledger=True), guard(ledger=True):
         assert torch._tensor_str._str is not before
     assert torch._tensor_str._str is before

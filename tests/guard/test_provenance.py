@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
 import pickle
@@ -32,8 +33,18 @@ def _replaceable() -> list[object]:
 
 @pytest.fixture
 def provenance() -> Iterator[Provenance]:
-    with Provenance() as provenance:
+    with installed() as provenance:
         yield provenance
+
+
+@contextlib.contextmanager
+def installed() -> Iterator[Provenance]:
+    provenance = Provenance()
+    provenance.install()
+    try:
+        yield provenance
+    finally:
+        provenance.uninstall()
 
 
 def told(steps: tuple[Step, ...]) -> list[tuple[str, str]]:
@@ -187,7 +198,7 @@ def test_compiled_functions_stay_compiled() -> None:
     results = []
     for is_on in (True, False, True):
         if is_on:
-            with Provenance():
+            with installed():
                 results.append(compiled(x))
         else:
             results.append(compiled(x))
