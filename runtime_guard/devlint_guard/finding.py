@@ -141,38 +141,13 @@ class Finding:
         return (self.code, self.module, next((o.name for o in self.operands if o.blamed), ""), self.place)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data for a JSON report; `from_json` reads it back."""
+        """As plain data for a JSON report."""
         data = asdict(self)
         for operand in data["operands"]:
             operand["role"] = operand["role"].value
         return {"rule": self.name, **data}
 
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Finding:
-        """The finding that `to_json` wrote.
-
-        Raises:
-            KeyError, TypeError, ValueError: `data` is no finding.
-        """
-        fields = {key: value for key, value in data.items() if key != "rule"}
-        fields["place"] = _place(data["place"])
-        fields["operands"] = tuple(_operand(operand) for operand in data["operands"])
-        fields["help"] = tuple(data["help"])
-        fields["ranks"] = tuple(data["ranks"])
-        changes = data.get("changes", ())  # reports of older versions have none
-        fields["changes"] = tuple(Change(Place(**one["place"]), one["before"], one["after"]) for one in changes)
-        return cls(**fields)
-
 
 def ranks_named(ranks: Sequence[int]) -> str:
     """`rank 1`, `ranks 1, 3`; empty for none."""
     return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}" if ranks else ""
-
-
-def _operand(data: dict[str, Any]) -> Operand:
-    history = tuple(Step(step["message"], _place(step["place"])) for step in data["history"])
-    return Operand(**{**data, "role": Role(data["role"]), "place": _place(data["place"]), "history": history})
-
-
-def _place(data: dict[str, Any] | None) -> Place | None:
-    return None if data is None else Place(**data)

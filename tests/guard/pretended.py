@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from devlint_guard.finding import Finding
+from devlint_guard.report.json import decoded
 
 from tests.judge import Judge, Variant, Verdict
 
@@ -69,6 +70,6 @@ def explained(
     )
     said = [line.removeprefix(_MARK) for line in verdict.stdout.splitlines() if line.startswith(_MARK)]
     data: dict[str, Any] = json.loads(said[-1]) if said else {"finding": None, "path": None, "notes": ()}
-    finding = None if data["finding"] is None else Finding.from_json(data["finding"])
+    finding = None if data["finding"] is None else decoded(Finding, data["finding"])
     printed = "".join(line for line in verdict.stdout.splitlines(keepends=True) if not line.startswith(_MARK))
     return Explained(replace(verdict, stdout=printed), finding, data["path"], tuple(data["notes"]))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, is_dataclass
+from enum import EnumMeta
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from devlint_guard.errors import GuardUsageError
-from devlint_guard.finding import Finding, Place
 from devlint_guard.quoting import encodable
-from devlint_guard.record import Allowed, Direction, Held, InSteps, Part, Program, Record, Rehearsal, Transfer
+from devlint_guard.record import Record
 
 VERSION = 1
 """Of the form; rises when a reader of the old one would misunderstand the new one."""
@@ -50,23 +52,9 @@ def read(text: str) -> Record:
         data = json.loads(text)
         if data["version"] != VERSION:
             raise GuardUsageError(f"a report of version {data['version']}, and this reads version {VERSION}")
-        return Record(
-            torch=data["torch"],
-            python=data["python"],
-            devices=tuple(data["devices"]),
-            used_gpu=data.get("used_gpu", True),
-            program=_program(data.get("program")),
-            config=data["config"],
-            steps=data["steps"],
-            ranks=tuple(data["ranks"]),
-            processes=data["processes"],
-            findings=tuple(map(Finding.from_json, data["findings"])),
-            suspects=tuple(map(Finding.from_json, data["suspects"])),
-            allowed=tuple(Allowed(Finding.from_json(one["finding"]), one["reason"]) for one in data.get("allowed", ())),
-            transfers=tuple(map(_transfer, data["ledger"])),
-            roots=tuple(map(_part, data["modules"])),
-            rehearsal=_rehearsal(data.get("rehearsal")),
-        )
+        names = {"transfers": "ledger", "roots": "modules"}
+        record: Record = decoded(Record, {**data, **{name: data[key] for name, key in names.items()}})
+        return record
     except (ValueError, KeyError, TypeError, AttributeError, AssertionError, RecursionError) as error:
         if isinstance(error, GuardUsageError):
             raise
@@ -84,23 +72,20 @@ def _plain(value: object) -> object:
     return str(value)
 
 
-def _program(data: dict[str, Any] | None) -> Program | None:
-    """A program; reports of older versions have none."""
-    return None if data is None else Program(**{**data, "arguments": tuple(data["arguments"])})
+def decoded(kind: Any, data: Any) -> Any:
+    """What plain data stands for, as the type of the value tells; fields that the type does not have are passed over.
+
+    Raises:
+        KeyError, TypeError, ValueError: `data` is no such value.
+    """
+    inner = next((one for one in get_args(kind) if one not in (type(None), ...)), None)
+    if isinstance(kind, UnionType):
+        return None if data is None else decoded(inner, data)
+    if get_origin(kind) is tuple:
+        return tuple(decoded(inner, one) for one in data)
+    if isinstance(kind, type) and is_dataclass(kind):
+        return kind(**{name: decoded(one, data[name]) for name, one in _types(kind).items() if name in data})
+    return kind(data) if isinstance(kind, EnumMeta) else data
 
 
-def _transfer(data: dict[str, Any]) -> Transfer:
-    place = None if data["place"] is None else Place(**data["place"])
-    steps = None if data.get("steps") is None else InSteps(**data["steps"])
-    return Transfer(**{**data, "place": place, "direction": Direction(data["direction"]), "steps": steps})
-
-
-def _part(data: dict[str, Any]) -> Part:
-    tensors = tuple(Held(**one) for one in data["tensors"])
-    return Part(data["name"], data["kind"], tensors, tuple(map(_part, data["parts"])))
-
-
-def _rehearsal(data: dict[str, Any] | None) -> Rehearsal | None:
-    if data is None:
-        return None
-    return Rehearsal(**{**data, "not_judged": tuple(data["not_judged"])})
+_types = functools.cache(get_type_hints)
