@@ -55,6 +55,20 @@ class Place:
         """What the lines are counted in: the file, or `nb.ipynb:cell 3`."""
         return self.file if self.cell is None else f"{self.file}:cell {self.cell}"
 
+    @property
+    def start(self) -> tuple[int, int]:
+        """The line and column that it begins at."""
+        return (self.line, self.column)
+
+    @property
+    def end(self) -> tuple[int, int]:
+        """The line and column behind it."""
+        return (self.end_line, self.end_column)
+
+    def holds(self, other: Place) -> bool:
+        """Whether another stretch lies in this one; a stretch lies in itself."""
+        return self.file == other.file and self.start <= other.start and other.end <= self.end
+
 
 @dataclass(frozen=True, slots=True)
 class Related:

@@ -72,9 +72,7 @@ class Syntax:
         return [
             node
             for node in self._tree.of_kind(self._tree.number_at(place.line), kind)
-            for whole in [self.place_of(node)]
-            if whole.file == place.file and (whole.line, whole.column) <= (place.line, place.column)
-            if (place.end_line, place.end_column) <= (whole.end_line, whole.end_column)
+            if self.place_of(node).holds(place)
         ]
 
     def parents(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -90,7 +88,7 @@ class Syntax:
         place = self.place_of(node)
         if isinstance(node, cst.BaseExpression) and node.lpar:
             first, last = self.place_of(node.lpar[0]), self.place_of(node.rpar[-1])
-            return Place(place.file, first.line, first.column, last.end_line, last.end_column)
+            return Place(place.file, *first.start, *last.end)
         return place
 
     def is_target(self, node: cst.CSTNode) -> bool:
@@ -112,17 +110,17 @@ class Syntax:
     def from_to(self, first: cst.CSTNode, last: cst.CSTNode) -> Place:
         """The stretch from where one node begins to where another ends, without the brackets around the other."""
         start, end = self.place(first), self.place_of(last)
-        return Place(start.file, start.line, start.column, end.end_line, end.end_column)
+        return Place(start.file, *start.start, *end.end)
 
     def before(self, node: cst.CSTNode, text: str) -> Edit:
         """Puts text directly before a node and its brackets."""
         place = self.place(node)
-        return Edit(Place(place.file, place.line, place.column, place.line, place.column), text)
+        return Edit(Place(place.file, *place.start, *place.start), text)
 
     def behind(self, node: cst.CSTNode, text: str) -> Edit:
         """Puts text directly behind a node and its brackets."""
         place = self.place(node)
-        return Edit(Place(place.file, place.end_line, place.end_column, place.end_line, place.end_column), text)
+        return Edit(Place(place.file, *place.end, *place.end), text)
 
     def attribute(self, value: cst.BaseExpression, text: str) -> tuple[Edit, ...]:
         """Puts `.to(device)` or the like behind a value, in brackets where these are needed."""

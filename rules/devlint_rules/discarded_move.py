@@ -11,7 +11,7 @@ from devlint.facts import DiscardedMove as DiscardedMoveFact
 
 from devlint_rules.support.messages import in_words, quoted, story
 from devlint_rules.support.moves.device_text import is_addressable
-from devlint_rules.support.scopes import SurroundedRule, inside
+from devlint_rules.support.scopes import SurroundedRule
 from devlint_rules.support.site import Remedy
 
 _LAYER = re.compile(r"created (?:.* )?by `torch\.nn\.")
@@ -116,4 +116,4 @@ _STORE_BACK = Remedy(
 def _is_temporary(move: DiscardedMoveFact, place: Place) -> bool:
     """Whether the statement creates the tensor it moves; then no other code has the unmoved tensor."""
     birth = move.trace[-1] if move.trace else None
-    return birth is not None and birth.what.startswith("created") and inside(birth.place, place)
+    return birth is not None and birth.what.startswith("created") and place.holds(birth.place)

@@ -49,12 +49,4 @@ def choose(diagnostics: Iterable[Diagnostic], *, unsafe: bool) -> Choice:
 
 def _touch(first: Place, second: Place) -> bool:
     """Whether two stretches have a character in common, or meet where one ends and the other begins."""
-    return _start(first) <= _end(second) and _start(second) <= _end(first)
-
-
-def _start(place: Place) -> tuple[int, int]:
-    return (place.line, place.column)
-
-
-def _end(place: Place) -> tuple[int, int]:
-    return (place.end_line, place.end_column)
+    return first.start <= second.end and second.start <= first.end

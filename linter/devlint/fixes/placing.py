@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from devlint.diagnostics import Edit, Place
-from devlint.fixes.names import Names, binds
+from devlint.fixes.names import Names
 from devlint.sources.notebook import cell_at
 from devlint.syntax import Syntax
 
@@ -32,9 +32,7 @@ def statement_before(node: cst.CSTNode, text: str, syntax: Syntax) -> Edit | Non
         if isinstance(inner, cst.BaseStatement):
             if not isinstance(parent, (cst.IndentedBlock, cst.Module)) or not _begins(inner, node, syntax):
                 return None
-            place = syntax.place_of(inner)
-            at = Place(place.file, place.line, place.column, place.line, place.column)
-            return Edit(at, f"{text}\n{syntax.indentation(inner)}")
+            return syntax.before(inner, f"{text}\n{syntax.indentation(inner)}")
         inner = parent
     return None
 
@@ -47,14 +45,20 @@ def named(module: str, place: Place, syntax: Syntax) -> tuple[str, tuple[Edit, .
     """
     names = syntax.derive(Names)
     imports = [(line, one) for line in syntax.module.body for one in _imports(line)]
-    known = [name for _, one in imports for name in _names_for(module, one)]
+    known = [
+        local + module.removeprefix(whole)
+        for _, one in imports
+        for whole, local in known_by(one)
+        if f"{module}.".startswith(f"{whole}.")
+    ]
     known = [name for name in known if names.has_value(name.partition(".")[0], place)]
     if known:
         return min(known, key=lambda name: name.count(".")), ()
     parent, dot, last = module.rpartition(".")
-    first = next((line for line, one in imports if not _is_future(one)), None)
+    first = next((line for line, one in imports if not _loads("__future__", one)), None)
     at_top = [one for _, one in imports]
-    if first is None or _is_taken(last, syntax) or any(one not in at_top for one in _imports_of(module, syntax)):
+    is_below = any(one not in at_top for one in all_imports(syntax) if _loads(module.partition(".")[0], one))
+    if first is None or any(names.occurrences(last)) or is_below:
         return None
     edit = syntax.before(first, f"from {parent} import {last}\n" if dot else f"import {module}\n")
     return (last, (edit,)) if edit.place < place else None
@@ -75,10 +79,13 @@ def variable(name: str, value: str, of: str, imports: tuple[Edit, ...], first: P
     """
     lines = [(line, syntax.place_of(line)) for line in syntax.module.body]
     known = [edit.place for edit in imports] or [
-        place for line, place in lines for one in _imports(line) if any(_binds(one, of.partition(".")[0], syntax))
+        place
+        for line, place in lines
+        for one in _imports(line)
+        if any(of.partition(".")[0] == local for _, local in known_by(one))
     ]
     cell = cell_at(syntax.cells, first.line)
-    if syntax.derive(Names).occurs(name) or not known or (syntax.cells and cell is None):
+    if any(syntax.derive(Names).occurrences(name)) or not known or (syntax.cells and cell is None):
         return None
     begin, end = known[0].line, first.line
     if cell is not None:
@@ -104,27 +111,7 @@ def variable(name: str, value: str, of: str, imports: tuple[Edit, ...], first: P
 
 def _imports(line: cst.CSTNode) -> list[cst.Import | cst.ImportFrom]:
     parts = line.body if isinstance(line, cst.SimpleStatementLine) else ()
-    return [part for part in parts if isinstance(part, (cst.Import, cst.ImportFrom))]
-
-
-def _imports_of(module: str, syntax: Syntax) -> Iterator[cst.CSTNode]:
-    """The imports of a file, wherever they stand, that load something of the package of a module."""
-    root = module.partition(".")[0]
-    for plain in syntax.within(syntax.module, cst.Import):
-        if any(_dotted(alias.name).partition(".")[0] == root for alias in plain.names):
-            yield plain
-    for partial in syntax.within(syntax.module, cst.ImportFrom):
-        if partial.module is not None and _dotted(partial.module).partition(".")[0] == root:
-            yield partial
-
-
-def _binds(statement: cst.CSTNode, name: str, syntax: Syntax) -> Iterator[bool]:
-    return (binds(node, syntax) for node in syntax.within(statement, cst.Name) if node.value == name)
-
-
-def _is_taken(name: str, syntax: Syntax) -> bool:
-    """Whether anything in the file has a name already."""
-    return any(binds(node, syntax) or isinstance(next(syntax.parents(node)), cst.Param) for node in syntax.names(name))
+    return [part for part in parts if isinstance(part, _IMPORTS)]
 
 
 def _is_chain(node: cst.CSTNode) -> bool:
@@ -143,33 +130,35 @@ def _begins(statement: cst.BaseStatement, node: cst.CSTNode, syntax: Syntax) -> 
             return False
 
 
-def _names_for(module: str, statement: cst.Import | cst.ImportFrom) -> Iterator[str]:
-    """The names under which an import makes a module known, as text."""
-    if isinstance(statement, cst.ImportFrom):
-        if statement.relative or statement.module is None or isinstance(statement.names, cst.ImportStar):
-            return
-        known = {f"{_dotted(statement.module)}.{_dotted(alias.name)}": _bound(alias) for alias in statement.names}
-    else:
-        known = {}
-        for alias in statement.names:
-            whole = _dotted(alias.name)
+def all_imports(syntax: Syntax) -> list[cst.Import | cst.ImportFrom]:
+    """Return the imports of a file, wherever they stand."""
+    return [*syntax.within(syntax.module, cst.Import), *syntax.within(syntax.module, cst.ImportFrom)]
+
+
+def imported(statement: cst.Import | cst.ImportFrom) -> dict[cst.ImportAlias, str]:
+    """Return what an import loads with its full names; what a package imports from itself is none of others."""
+    if isinstance(statement, cst.Import):
+        return {alias: _dotted(alias.name) for alias in statement.names}
+    if statement.relative or statement.module is None or isinstance(statement.names, cst.ImportStar):
+        return {}
+    return {alias: f"{_dotted(statement.module)}.{_dotted(alias.name)}" for alias in statement.names}
+
+
+def known_by(statement: cst.Import | cst.ImportFrom) -> Iterator[tuple[str, str]]:
+    """Yield the full names of what an import makes known, each with the text that reads it in the file."""
+    for alias, whole in imported(statement).items():
+        if alias.asname is not None:
+            yield whole, _dotted(alias.asname.name)
+        elif isinstance(statement, cst.ImportFrom):
+            yield whole, _dotted(alias.name)
+        else:
             root = whole.partition(".")[0]
-            known.update({whole: _bound(alias)} if alias.asname is not None else {root: root, whole: whole})
-    for name, local in known.items():
-        if module == name:
-            yield local
-    for name, local in known.items():
-        if module.startswith(f"{name}."):
-            yield local + module.removeprefix(name)
+            yield from dict.fromkeys([(root, root), (whole, whole)])
+
+
+def _loads(package: str, statement: cst.Import | cst.ImportFrom) -> bool:
+    return any(whole.partition(".")[0] == package for whole in imported(statement).values())
 
 
 def _dotted(node: cst.CSTNode) -> str:
     return cst.Module([]).code_for_node(node)
-
-
-def _bound(alias: cst.ImportAlias) -> str:
-    return _dotted(alias.name if alias.asname is None else alias.asname.name)
-
-
-def _is_future(statement: cst.Import | cst.ImportFrom) -> bool:
-    return isinstance(statement, cst.ImportFrom) and _dotted(statement.module or cst.Name("_")) == "__future__"

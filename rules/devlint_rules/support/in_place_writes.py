@@ -12,7 +12,7 @@ import libcst as cst
 from devlint.diagnostics import Place
 from devlint.syntax import Syntax
 
-from devlint_rules.support.scopes import Surroundings, inside
+from devlint_rules.support.scopes import Surroundings
 
 _IN_PLACE = re.compile(r"_?[a-z]\w*[a-z0-9]_")
 """The names of methods and functions that change a tensor, by PyTorch's convention: `add_`, `xavier_uniform_`."""
@@ -132,5 +132,5 @@ def is_written(value: Place, place: Place, syntax: Syntax) -> bool:
     node = syntax.value_at(value)
     text = None if node is None else syntax.code(node)
     return any(
-        inside(value, syntax.place(written)) or syntax.code(written) == text for written in written_at(place, syntax)
+        syntax.place(written).holds(value) or syntax.code(written) == text for written in written_at(place, syntax)
     )

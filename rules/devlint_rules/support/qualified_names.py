@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
 import libcst as cst
+from devlint.fixes.placing import all_imports, imported, known_by
 from devlint.rule import Rule
 from devlint.syntax import Syntax
 
@@ -43,9 +42,10 @@ class Named:
     """
 
     def __init__(self, syntax: Syntax) -> None:
-        self.imported: Mapping[cst.CSTNode, str] = dict(_imports(syntax))
+        statements = all_imports(syntax)
+        self.imported = {alias: name for one in statements for alias, name in imported(one).items()}
         self._meant = {"torch": "torch"}
-        self._meant.update((_local(node, name), name) for node, name in self.imported.items() if _keeps(node))
+        self._meant.update((local, name) for one in statements for name, local in known_by(one))
 
     def meaning(self, node: cst.BaseExpression) -> str:
         """Return the full name behind a name or attribute of the file: `torch.cuda.synchronize`; "" for others."""
@@ -56,29 +56,3 @@ class Named:
         if not isinstance(node, cst.Name) or node.value not in self._meant:
             return ""
         return ".".join((self._meant[node.value], *reversed(parts)))
-
-
-def _imports(syntax: Syntax) -> Iterator[tuple[cst.CSTNode, str]]:
-    """Each imported thing with its full name; what a package imports from itself is none of others."""
-    for plain in syntax.within(syntax.module, cst.Import):
-        for alias in plain.names:
-            yield alias, syntax.code(alias.name)
-    for partial in syntax.within(syntax.module, cst.ImportFrom):
-        if partial.module is None or partial.relative or isinstance(partial.names, cst.ImportStar):
-            continue
-        for alias in partial.names:
-            yield alias, f"{syntax.code(partial.module)}.{syntax.code(alias.name)}"
-
-
-def _local(node: cst.CSTNode, name: str) -> str:
-    assert isinstance(node, cst.ImportAlias)
-    match node.asname:
-        case cst.AsName(name=cst.Name(value=own)):
-            return own
-        case _:
-            return name.rpartition(".")[2]
-
-
-def _keeps(node: cst.CSTNode) -> bool:
-    """Whether an import binds the name that it mentions: `import torch.cuda` binds `torch`."""
-    return isinstance(node, cst.ImportAlias) and (node.asname is not None or isinstance(node.name, cst.Name))

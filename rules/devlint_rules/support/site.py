@@ -6,6 +6,7 @@ from itertools import islice
 
 import libcst as cst
 from devlint.diagnostics import Edit, Fix, Place, Safety
+from devlint.domain.device import Variable
 from devlint.facts import Meeting
 from devlint.records import dataclass
 from devlint.syntax import Syntax
@@ -14,7 +15,7 @@ from devlint_rules.support.in_place_writes import is_written, stays_itself
 from devlint_rules.support.moves.bindings import is_tested, keeps_its_value
 from devlint_rules.support.moves.device_text import chosen_device, is_addressable
 from devlint_rules.support.moves.module_device import device_of
-from devlint_rules.support.scopes import Surroundings, inside, names_in
+from devlint_rules.support.scopes import Surroundings, names_in
 
 _DISPLAYS = (cst.List, cst.Tuple, cst.Dict, cst.Set, cst.BaseComp)
 """What holds values and cannot be moved itself."""
@@ -72,11 +73,11 @@ class Site:
 
     def sees(self, side: Meeting) -> bool:
         """Whether the name of a value means that value at the operation too."""
-        return inside(side.place, self.place) or self.surroundings.together(side.place, self.place)
+        return self.place.holds(side.place) or self.surroundings.together(side.place, self.place)
 
     def node(self, side: Meeting) -> cst.BaseExpression | None:
         """The node of a value, if it stands in the operation."""
-        return self.syntax.value_at(side.place) if inside(side.place, self.place) else None
+        return self.syntax.value_at(side.place) if self.place.holds(side.place) else None
 
     def calls(self, side: Meeting) -> bool:
         """Whether the operation is written as a call of that value."""
@@ -86,7 +87,7 @@ class Site:
     def is_argument(self, side: Meeting) -> bool:
         """Whether a value is an argument of the call that the operation is, or a part of one."""
         call = self.syntax.at(self.place, cst.Call)
-        return call is not None and any(inside(side.place, self.syntax.place(given.value)) for given in call.args)
+        return call is not None and any(self.syntax.place(given.value).holds(side.place) for given in call.args)
 
     def operand(self, side: Meeting) -> cst.BaseExpression | None:
         """The node of a value that another can take the place of, which changes nothing else.
@@ -147,6 +148,14 @@ class Site:
     def device_of(self, text: str, side: Meeting, at: Place | None = None) -> str | None:
         """Source text for the device that a value has from a name or attribute; None where that may have none."""
         return device_of(text, side, at or self.place, self.syntax, self.surroundings)
+
+    def followed(self, side: Meeting, at: Place | None = None) -> str | None:
+        """Source text for the device of the argument that a value follows: `x.device` of `rows[i]` from `x`."""
+        device = side.device
+        if not isinstance(device, Variable) or not is_addressable(device.place.source):
+            return None
+        text = device.place.source
+        return text if device.names_device else self.device_of(text, side, at)
 
     def subject(self, name: str) -> str:
         """What a fix changes that changes `name`."""

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import libcst as cst
 from devlint.diagnostics import Place
+from devlint.fixes.names import stands_for_a_value
 from devlint.records import dataclass
 from devlint.syntax import Syntax
 
 from devlint_rules.support.moves.device_text import STAYING
 from devlint_rules.support.qualified_names import Named
-from devlint_rules.support.scopes import Surroundings, inside, stands_for_a_value
+from devlint_rules.support.scopes import Surroundings
 
 _BRANCHES = (cst.If, cst.For, cst.While, cst.Try, cst.TryStar, cst.Match)
 """Statements that hold others which are not always executed."""
@@ -57,7 +58,7 @@ def _origin(value: cst.BaseExpression, birth: Place, syntax: Syntax) -> str | No
 
     The value has its device from elsewhere, and a function of torch passes on that of its tensors.
     """
-    is_created = inside(birth, syntax.place(value))
+    is_created = syntax.place(value).holds(birth)
     return carrier(value, None if is_created else syntax.derive(Named))
 
 
@@ -70,7 +71,7 @@ def _created_under(
     whole = {one.value for one, parent in names if not isinstance(parent, (cst.Attribute, cst.Subscript))}
     for name in sorted(whole):
         found = binding_before(name, value, syntax, surroundings)
-        if found is not None and found.value is not None and inside(birth, syntax.place(found.value)):
+        if found is not None and found.value is not None and syntax.place(found.value).holds(birth):
             return found
     return None
 
@@ -126,9 +127,9 @@ def binding_before(name: str, node: cst.CSTNode, syntax: Syntax, surroundings: S
                 for at in range(index - 1, -1, -1):
                     before, after = statements[at], statements[at + 1]
                     if surroundings.binds_within(name, syntax.place_of(before)):
-                        return _stored(name, before, after)
+                        return _stored(name, before, after, syntax, surroundings)
             case cst.For(target=target, body=cst.IndentedBlock(body=[first, *_])) if inner is parent.body:
-                if any(one.value == name for one in _named(target)):
+                if surroundings.binds_within(name, syntax.place(target)):
                     return Binding(name, None, first)
                 if surroundings.binds_within(name, syntax.place_of(parent)):
                     return None  # a turn of the loop begins with the value of the turn before
@@ -140,7 +141,9 @@ def binding_before(name: str, node: cst.CSTNode, syntax: Syntax, surroundings: S
     return None
 
 
-def _stored(name: str, statement: cst.CSTNode, following: cst.BaseStatement) -> Binding | None:
+def _stored(
+    name: str, statement: cst.CSTNode, following: cst.BaseStatement, syntax: Syntax, surroundings: Surroundings
+) -> Binding | None:
     """Return the binding that a statement is, if it does nothing else."""
     match statement:
         case cst.SimpleStatementLine(body=[cst.Assign(targets=[cst.AssignTarget(target=target)], value=value)]):
@@ -154,18 +157,7 @@ def _stored(name: str, statement: cst.CSTNode, following: cst.BaseStatement) -> 
             for one, given in zip(targets, values, strict=True):
                 if isinstance(one.value, cst.Name) and one.value.value == name:
                     return Binding(name, given.value, following)
-    return Binding(name, None, following) if any(one.value == name for one in _named(target)) else None
-
-
-def _named(target: cst.BaseExpression) -> Iterator[cst.Name]:
-    match target:
-        case cst.Name():
-            yield target
-        case cst.Tuple(elements=elements) | cst.List(elements=elements):
-            for element in elements:
-                yield from _named(element.value)
-        case _:
-            pass
+    return Binding(name, None, following) if surroundings.binds_within(name, syntax.place(target)) else None
 
 
 def keeps_its_value(name: str, begin: Place | None, end: Place, syntax: Syntax, surroundings: Surroundings) -> bool:
@@ -177,10 +169,10 @@ def keeps_its_value(name: str, begin: Place | None, end: Place, syntax: Syntax, 
         end: the second place.
         syntax, surroundings: of their file.
     """
-    start = (0, 0) if begin is None else (begin.line, begin.column)
+    start = (0, 0) if begin is None else begin.start
     for node in syntax.names(name):
         stored = _stored_anew(node, syntax) if surroundings.together(syntax.place_of(node), end) else None
-        if stored is not None and start < stored <= (end.line, end.column):
+        if stored is not None and start < stored <= end.start:
             return False
     return True
 
@@ -192,7 +184,7 @@ def is_tested(name: str, begin: Place, end: Place, syntax: Syntax, surroundings:
     """
     for read in syntax.names(name):
         place = syntax.place_of(read)
-        is_between = (begin.line, begin.column) <= (place.line, place.column) < (end.end_line, end.end_column)
+        is_between = begin.start <= place.start < end.end
         if not is_between or not surroundings.together(place, end):
             continue
         inner: cst.CSTNode = read
@@ -221,10 +213,10 @@ def _stored_anew(node: cst.Name, syntax: Syntax) -> tuple[int, int] | None:
     statement = next(one for one in parents if isinstance(one, (cst.BaseSmallStatement, cst.BaseStatement)))
     where = syntax.place_of(statement)
     if not isinstance(statement, cst.BaseSmallStatement):
-        return (where.line, where.column)
+        return where.start
     names = [one for one in syntax.within(statement, cst.Name) if one.value == node.value]
     is_computed = any(not syntax.is_target(one) for one in names)
-    return None if is_computed else (where.end_line, where.end_column)
+    return None if is_computed else where.end
 
 
 def begin_of_value(name: str, node: cst.CSTNode, syntax: Syntax, surroundings: Surroundings) -> Place:
@@ -242,7 +234,7 @@ def begin_of_value(name: str, node: cst.CSTNode, syntax: Syntax, surroundings: S
                 for statement in reversed(earlier):
                     if _stores_anew(statement, name, syntax, surroundings):
                         return syntax.place_of(statement)
-            case cst.For(target=target) if any(one.value == name for one in _named(target)):
+            case cst.For(target=target) if surroundings.binds_within(name, syntax.place(target)):
                 return syntax.place_of(parent)
             case _:
                 pass
@@ -264,8 +256,8 @@ def reads_between(name: str, begin: Place, place: Place, syntax: Syntax) -> list
         read
         for read in syntax.names(name)
         for where in [syntax.place_of(read)]
-        if (begin.line, begin.column) <= (where.line, where.column) < (place.line, place.column)
-        if not inside(where, place) and stands_for_a_value(read, next(syntax.parents(read)))
+        if begin.start <= where.start < place.start
+        if not place.holds(where) and stands_for_a_value(read, syntax)
     ]
 
 
@@ -294,7 +286,7 @@ def is_read_behind(name: str, branch: cst.CSTNode, syntax: Syntax, surroundings:
     end = syntax.place_of(branch)
     for read in syntax.names(name):
         place = syntax.place_of(read)
-        behind = (place.line, place.column) >= (end.end_line, end.end_column) and surroundings.together(place, end)
-        if behind and not syntax.is_target(read) and stands_for_a_value(read, next(syntax.parents(read))):
+        behind = place.start >= end.end and surroundings.together(place, end)
+        if behind and not syntax.is_target(read) and stands_for_a_value(read, syntax):
             return True
     return False

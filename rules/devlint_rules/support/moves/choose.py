@@ -10,6 +10,7 @@ import libcst as cst
 from devlint.diagnostics import Certainty, Edit, Place, Safety
 from devlint.domain.device import CPU, Variable, is_symbolic, variables_of
 from devlint.facts import Conflict, ConflictKind, Meeting, OriginKind, Step
+from devlint.fixes.names import stands_for_a_value
 from devlint.fixes.placing import named
 
 from devlint_rules.support.class_usage import derives_from_module
@@ -44,7 +45,6 @@ from devlint_rules.support.moves.statements import (
     statement,
 )
 from devlint_rules.support.program_device import devices_in_reach
-from devlint_rules.support.scopes import inside, stands_for_a_value
 from devlint_rules.support.site import Remedy, Site, both
 
 UNREACHED = "is not registered: moving the module leaves it behind"
@@ -242,7 +242,7 @@ def _matching_generator(conflict: Conflict, site: Site) -> Remedy:
         argument = f"`device={generator.name}.device`" if is_addressable(generator.name) else "with `device=`"
         return Remedy(f"draw the numbers on the device of the generator: {argument}")
     target = _device_of(conflict, drawn, site)
-    if inside(drawn.place, drawn.trace[-1].place) and drawn.place != drawn.trace[-1].place:
+    if drawn.trace[-1].place.holds(drawn.place) and drawn.place != drawn.trace[-1].place:
         target = drawn.name  # the argument that says where the numbers are drawn
     if target is None or not site.sees(drawn):
         return Remedy(f"create the generator on {in_words(drawn.device)}")
@@ -364,7 +364,7 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
     ):  # what it is computed from was copied to the CPU on purpose
         return _with_the_others(stray, settled, site)
     # A value that is computed from a local one stays: that one is to move. What a function returns has no other place.
-    is_computed = not inside(stray.trace[-1].place, site.place) and _reads_local_name(operand, site)
+    is_computed = not site.place.holds(stray.trace[-1].place) and _reads_local_name(operand, site)
     edits = site.syntax.attribute(operand, f".to({target})") if operand is not None and not is_computed else ()
     return Remedy(f"move {quoted(stray.name)} with `.to({target})`", edits)
 
@@ -373,8 +373,7 @@ def _reads_local_name(value: cst.BaseExpression | None, site: Site) -> bool:
     """Whether the scope gives a value to a name that an expression reads."""
     names = [] if value is None else site.syntax.within(value, cst.Name)
     return any(
-        site.surroundings.binds(name.value, site.place) and stands_for_a_value(name, next(site.syntax.parents(name)))
-        for name in names
+        site.surroundings.binds(name.value, site.place) and stands_for_a_value(name, site.syntax) for name in names
     )
 
 
@@ -415,14 +414,7 @@ def _device_of(conflict: Conflict, side: Meeting, site: Site) -> str | None:
 
 def _device_of_argument(side: Meeting, site: Site) -> str | None:
     """Return source text, at a call, for the device of an argument; None if no name gives it."""
-    if (
-        side.kind is not OriginKind.PARAMETER
-        or not isinstance(side.device, Variable)
-        or not is_addressable(side.device.place.source)
-    ):
-        return None
-    place = side.device.place.source
-    return place if side.device.names_device else site.device_of(place, side)
+    return site.followed(side) if side.kind is OriginKind.PARAMETER else None
 
 
 def _device_in_words(side: Meeting, site: Site, at: Place | None = None) -> str:

@@ -6,8 +6,8 @@ import re
 
 import libcst as cst
 from devlint.diagnostics import Edit, Place, Safety
-from devlint.domain.device import Variable
 from devlint.facts import Meeting, OriginKind
+from devlint.fixes.names import stands_for_a_value
 
 from devlint_rules.support.class_usage import derives_from_module
 from devlint_rules.support.messages import quoted
@@ -24,7 +24,6 @@ from devlint_rules.support.moves.device_text import (
     root_of,
 )
 from devlint_rules.support.program_device import devices_in_reach, operands_decide
-from devlint_rules.support.scopes import inside, stands_for_a_value
 from devlint_rules.support.site import Remedy, Site
 
 CREATOR = re.compile(r"created (?:.* )?by `([^`]+)`")
@@ -68,7 +67,7 @@ def create_there(stray: Meeting, settled: Meeting, target: str | None, site: Sit
     if given is not None:
         return Remedy(f"on line {birth.place.line}, set {quoted(given)} to the device of {quoted(settled.name)}")
     takes = takes_device(creator[1])
-    if takes and target is not None and inside(birth.place, site.place):
+    if takes and target is not None and site.place.holds(birth.place):
         return Remedy(_told(stray, creator[1], target), _with_device(call, target, site))
     together = site.surroundings.together(birth.place, site.place)
     if target is None or not site.means_the_same(target, birth.place):
@@ -145,15 +144,13 @@ def _is_called_often(node: cst.CSTNode, site: Site) -> bool:
 
 def _followed(settled: Meeting, at: Place, site: Site) -> str | None:
     """Source text for the device of the argument that a value follows: `x.device` of `rows[i]` that came from `x`."""
-    device = settled.device
-    if settled.kind is OriginKind.MODULE or not isinstance(device, Variable) or not is_addressable(device.place.source):
+    text = None if settled.kind is OriginKind.MODULE else site.followed(settled, at)
+    if text is None:
         return None
-    place = device.place.source
-    text = place if device.names_device else site.device_of(place, settled, at)
-    root = root_of(place)
+    root = root_of(text)
     is_kept = keeps_its_value(root, None, at, site.syntax, site.surroundings)
     is_sure = is_kept and not is_tested(root, at, site.place, site.syntax, site.surroundings)
-    return text if is_sure and text is not None and site.surroundings.knows(text, at) else None
+    return text if is_sure and site.surroundings.knows(text, at) else None
 
 
 def _named_device(settled: Meeting, at: Place, site: Site) -> str | None:
@@ -331,7 +328,7 @@ def _serves_one_use(call: cst.Call, stray: Meeting, site: Site) -> bool:
     if not isinstance(parent, cst.Assign) or len(parent.targets) != 1:
         return False
     target = parent.targets[0].target
-    if not isinstance(target, cst.Name) or target.value != stray.name or not inside(stray.place, site.place):
+    if not isinstance(target, cst.Name) or target.value != stray.name or not site.place.holds(stray.place):
         return False
     operation = site.syntax.at(site.place, cst.Call)
     called = None if operation is None else site.syntax.code(operation.func)
@@ -344,9 +341,9 @@ def _reads(target: cst.Name, site: Site) -> list[cst.Name]:
         name
         for name in site.syntax.names(target.value)
         for place in [site.syntax.place_of(name)]
-        if name is not target and not inside(place, site.place)
+        if name is not target and not site.place.holds(place)
         if site.surroundings.within_scope(place, site.place)
-        if stands_for_a_value(name, next(site.syntax.parents(name)))
+        if stands_for_a_value(name, site.syntax)
     ]
 
 

@@ -11,7 +11,7 @@ from devlint.facts import Meeting
 from devlint.syntax import Syntax
 
 from devlint_rules.support.in_place_writes import changes_in_place
-from devlint_rules.support.scopes import Surroundings, inside
+from devlint_rules.support.scopes import Surroundings
 
 STAYING = frozenset(
     """
@@ -132,7 +132,7 @@ def holds_for(written: Place, at: Place, syntax: Syntax, surroundings: Surroundi
         if (
             isinstance(parent, (cst.If, cst.IfExp))
             and inner is not parent.test
-            and not inside(at, syntax.place_of(inner))
+            and not syntax.place_of(inner).holds(at)
         ):
             return False
         inner = parent

@@ -69,7 +69,7 @@ def _is_repeated(edit: Edit, node: cst.BaseExpression, site: Site) -> bool:
         if isinstance(parent, (cst.FunctionDef, cst.Lambda)):
             return False
         loop = site.syntax.place_of(parent) if isinstance(parent, (cst.For, cst.While)) else None
-        if loop is not None and (loop.line, loop.column) < (edit.place.line, edit.place.column):
+        if loop is not None and loop.start < edit.place.start:
             return True
     return False
 

@@ -7,6 +7,7 @@ import builtins
 import libcst as cst
 from devlint.diagnostics import Edit, Place, Safety
 from devlint.facts import Meeting, OriginKind
+from devlint.fixes.names import stands_for_a_value
 from devlint.fixes.placing import statement_before
 
 from devlint_rules.support.messages import quoted
@@ -21,7 +22,7 @@ from devlint_rules.support.moves.bindings import (
 )
 from devlint_rules.support.moves.device_text import HARMLESS, is_written_out, root_of
 from devlint_rules.support.program_device import devices_in_reach
-from devlint_rules.support.scopes import inside, names_in, stands_for_a_value
+from devlint_rules.support.scopes import names_in
 from devlint_rules.support.site import Remedy, Site
 
 
@@ -48,7 +49,7 @@ def move_at_source(stray: Meeting, target: str | None, settled: Meeting, site: S
     ):
         return None
     for binding in reversed(found):
-        at = _start(site.syntax.place_of(binding.following))
+        at = site.syntax.before(binding.following, "").place
         device = _device_at(at, target, settled, site)
         is_given = device is None and _is_given_away(binding.name, _following(binding, site), site)
         if is_given:  # that call needs the move as well
@@ -83,10 +84,10 @@ def is_computed_from_several(stray: Meeting, site: Site) -> bool:
     names = {
         name.value
         for name in site.syntax.within(nearest.value, cst.Name)
-        if stands_for_a_value(name, next(site.syntax.parents(name))) and site.surroundings.binds(name.value, where)
+        if stands_for_a_value(name, site.syntax) and site.surroundings.binds(name.value, where)
     }
-    before = (birth.line, birth.column) < (where.line, where.column)
-    return before and not inside(birth, where) and len(names - {stray.name}) > 1
+    before = birth.start < where.start
+    return before and not where.holds(birth) and len(names - {stray.name}) > 1
 
 
 def _device_at(at: Place, target: str | None, settled: Meeting, site: Site) -> str | None:
@@ -99,9 +100,7 @@ def _device_at(at: Place, target: str | None, settled: Meeting, site: Site) -> s
 
 def _behind(binding: Binding, device: str, stray: Meeting, site: Site) -> Remedy:
     text = f"{binding.name} = {binding.name}.to({device})"
-    edit = Edit(
-        _start(site.syntax.place_of(binding.following)), f"{text}\n{site.syntax.indentation(binding.following)}"
-    )
+    edit = site.syntax.before(binding.following, f"{text}\n{site.syntax.indentation(binding.following)}")
     reads = reads_between(binding.name, _following(binding, site), site.place, site.syntax)
     alone = site.safety_of_rebinding(binding.name, _following(binding, site)) is Safety.SAFE
     safe = alone and stray.name == binding.name and all(_is_harmless(read, site) for read in reads)
@@ -124,7 +123,7 @@ def is_used_earlier(value: cst.BaseExpression, birth: Place, site: Site) -> bool
         return False
     begin = begin_of_value(name, value, site.syntax, site.surroundings)
     if site.surroundings.together(birth, site.place):
-        begin = max(begin, Place(birth.file, birth.end_line, birth.end_column, birth.end_line, birth.end_column))
+        begin = max(begin, Place(birth.file, *birth.end, *birth.end))
     return _is_given_away(name, begin, site)
 
 
@@ -141,10 +140,6 @@ def _is_given_away(name: str, begin: Place, site: Site) -> bool:
 
 def _following(binding: Binding, site: Site) -> Place:
     return site.syntax.place_of(binding.following)
-
-
-def _start(place: Place) -> Place:
-    return Place(place.file, place.line, place.column, place.line, place.column)
 
 
 def statement(
@@ -175,7 +170,7 @@ def _before_loops(
             stretch = site.syntax.place_of(parent)
             if any(site.surroundings.binds_within(other, stretch) for other in others):
                 break
-            is_older = birth is not None and not inside(birth, stretch) and site.surroundings.together(birth, stretch)
+            is_older = birth is not None and not stretch.holds(birth) and site.surroundings.together(birth, stretch)
             if site.surroundings.binds_within(root, stretch) and not (is_older and name == root):
                 break
             node = parent.iter
