@@ -58,8 +58,8 @@ def checked(use: UncheckedDevice, place: Place, syntax: Syntax, surroundings: Su
         return Fix(Safety.SAFE, f"use it only if it exists: `{choice}`", edits) if edits else None
     if operands_decide(node, syntax) or len(syntax.derive(_written_devices)) > 1:
         return None
-    hides = syntax.derive(_hides_devices)
     value, first = f"{name}.device({choice})", min([place, *syntax.derive(_uses)])
+    hides = "CUDA_VISIBLE_DEVICES" in syntax.text
     chosen = None if hides else variable(_VARIABLE, value, name, imports, first, syntax)
     edit = _in_place_of(use, place, _VARIABLE, syntax)
     if chosen is None or edit is None or chosen.place >= edit.place:
@@ -96,24 +96,20 @@ def _gives_a_name(node: cst.BaseExpression, syntax: Syntax) -> bool:
 
 def _written_devices(syntax: Syntax) -> set[str]:
     """The CUDA devices that the texts of a file name; `cuda` is the first one."""
-    texts = [str(text.evaluated_value) for text in syntax.within(syntax.module, cst.SimpleString) if _names_cuda(text)]
+    texts = [str(text.evaluated_value) for text in _cuda_texts(syntax)]
     return {f"{text}:0" if text == "cuda" else text for text in texts}
 
 
-def _names_cuda(text: cst.SimpleString) -> bool:
-    return re.fullmatch(r"cuda(:\d+)?", str(text.evaluated_value)) is not None
+def _cuda_texts(syntax: Syntax) -> list[cst.SimpleString]:
+    texts = syntax.within(syntax.module, cst.SimpleString)
+    return [text for text in texts if re.fullmatch(r"cuda(:\d+)?", str(text.evaluated_value))]
 
 
 def _uses(syntax: Syntax) -> list[Place]:
     """Where a file names CUDA as a device, and could name another: all fixes put the new variable before the first."""
-    texts = [text for text in syntax.within(syntax.module, cst.SimpleString) if _names_cuda(text)]
     calls = [call for call in syntax.within(syntax.module, cst.Call) if call_to_cuda(call)]
-    places = (syntax.place(node) for node in (*texts, *calls))
+    places = (syntax.place(node) for node in (*_cuda_texts(syntax), *calls))
     return [place for place in places if named("torch", place, syntax) is not None]
-
-
-def _hides_devices(syntax: Syntax) -> bool:
-    return "CUDA_VISIBLE_DEVICES" in syntax.text
 
 
 def _choice(use: UncheckedDevice, torch: str, syntax: Syntax) -> str:
@@ -175,7 +171,7 @@ def _moved(call: cst.Call, device: str, syntax: Syntax) -> Edit | None:
 def _own_device(use: UncheckedDevice, place: Place, syntax: Syntax, surroundings: Surroundings) -> str | None:
     """A variable of the program that is the same device where that exists, and another where it does not."""
     for name, device in syntax.derive(_chosen_devices):
-        if device == str(use.device) and surroundings.knows(name, place) and surroundings.binds_once(name):
+        if device == str(use.device) and surroundings.knows(name, place) and surroundings.bindings(name) == 1:
             return name
     return None
 

@@ -41,9 +41,9 @@ def devices_in_reach(place: Place, syntax: Syntax, surroundings: Surroundings) -
         if root == "self":
             visible = around is not None and syntax.class_at(where) is around
         elif surroundings.together(where, place) and surroundings.binds(root, place):
-            visible = surroundings.binds_at_most_once(root, place)
+            visible = surroundings.bindings(root, place) <= 1
         else:
-            visible = surroundings.is_global(root) and surroundings.binds_once(root)
+            visible = surroundings.is_global(root) and surroundings.bindings(root) == 1
         if visible and surroundings.knows(text, place):
             found.add(text)
     return sorted(found)

@@ -41,11 +41,7 @@ class Surroundings:
         """Whether code outside of all functions and classes gives a name its value."""
         return any(self._scope(where) is None for where in self._bound(name))
 
-    def binds_at_most_once(self, name: str, place: Place) -> bool:
-        """Whether no more than one line in the scope of a place gives a name its value."""
-        return self.bindings(name, place) <= 1
-
-    def bindings(self, name: str, place: Place | None) -> int:
+    def bindings(self, name: str, place: Place | None = None) -> int:
         """How many nodes give a name its value in the scope of a place; without one, in the whole file."""
         return sum(place is None or self.together(where, place) for where in self._bound(name))
 
@@ -62,10 +58,6 @@ class Surroundings:
         """Whether an import of the file binds a name."""
         nodes = [node for node in self._syntax.names(name) if binds(node, self._syntax)]
         return any(self._syntax.around(node, cst.ImportAlias) is not None for node in nodes)
-
-    def binds_once(self, name: str) -> bool:
-        """Whether one place in the whole file gives a name a value."""
-        return self.bindings(name, None) == 1
 
     def binds_within(self, name: str, stretch: Place) -> bool:
         """Whether code in a stretch gives a name a value."""

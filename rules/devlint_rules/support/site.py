@@ -95,7 +95,7 @@ class Site:
         It is no target, no list or the like that only holds the value, and not the operation as a whole.
         """
         node = self.node(side)
-        if node is None or self.syntax.is_target(node) or self.holds_values(side) or side.place == self.place:
+        if node is None or self.syntax.is_target(node) or self.container(side) or side.place == self.place:
             return None
         is_named = not is_addressable(side.name) or self.syntax.code(node) == side.name
         return node if is_named else None
@@ -108,12 +108,8 @@ class Site:
         others = [element.value for element in display.elements if element.value is not node]
         return any(not isinstance(other, (cst.BaseNumber, cst.SimpleString)) for other in others)
 
-    def holds_values(self, side: Meeting) -> bool:
-        """Whether a value is a list or the like, which cannot be moved itself."""
-        return self.container(side) is not None
-
     def container(self, side: Meeting) -> cst.BaseExpression | None:
-        """The list or the like that a value is, or that the file stores under its name."""
+        """The list or the like, which cannot be moved itself, that a value is or the file stores under its name."""
         node = self.node(side)
         values = [] if node is None else [node]
         if isinstance(node, cst.Name):

@@ -312,7 +312,7 @@ def _move(stray: Meeting, target: str | None, settled: Meeting, site: Site) -> R
     """A value is moved where it is used; a local name takes the result."""
     if stray.name.startswith("*"):
         return Remedy(f"move the tensors in {quoted(stray.name.lstrip('*'))} to {_device_in_words(settled, site)}")
-    if site.holds_values(stray):
+    if site.container(stray) is not None:
         return Remedy(f"move each tensor in {quoted(stray.name)} to {_device_in_words(settled, site)}")
     goal = _device_in_words(settled, site)
     if stray.place == site.place:  # a value inside of the function that the operation calls

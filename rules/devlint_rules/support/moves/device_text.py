@@ -107,8 +107,8 @@ def chosen_device(side: Meeting, at: Place, syntax: Syntax, surroundings: Surrou
     root = text.partition(".")[0].partition("[")[0]
     if not is_addressable(text) or re.search("device|cuda|gpu", text, re.IGNORECASE) is None:
         return None
-    alone = surroundings.together(last, at) and surroundings.binds_at_most_once(root, at)
-    stable = alone or surroundings.binds_once(root)
+    alone = surroundings.together(last, at) and surroundings.bindings(root, at) <= 1
+    stable = alone or surroundings.bindings(root) == 1
     if root == "self":
         stable = syntax.class_at(last) is not None and syntax.class_at(last) is syntax.class_at(at)
     return text if stable and surroundings.knows(text, at) else None
