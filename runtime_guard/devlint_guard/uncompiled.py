@@ -9,15 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
 from torch.utils._python_dispatch import TorchDispatchMode
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_mark: Callable[[Any], None] | None
+try:
+    from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
+
+    def _mark(code: Any) -> None:
+        set_code_exec_strategy(code, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP))
+
+except ImportError:  # older versions of torch
+    _mark = None
+
+CAN_MARK = _mark is not None
+"""Whether this version of PyTorch knows such marks."""
+
 
 def uncompiled(function: Function) -> Function:
     """Marks a function: it runs uncompiled, together with its callees."""
-    set_code_exec_strategy(function.__code__, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP))
+    if _mark is not None:
+        _mark(function.__code__)
     return function
 
 
@@ -33,4 +46,4 @@ class UncompiledMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        return False
+        return not CAN_MARK

@@ -7,6 +7,7 @@ begins with "PyTorch would refuse", since its words may differ.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 import torch
@@ -22,6 +23,8 @@ _ASYNCHRONOUS: Final = (
     "incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
     "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
 )
+
+_CudaError: Callable[[str], Exception] = getattr(torch, "AcceleratorError", RuntimeError)
 
 
 def refusal(message: str, kind: type[Exception] = RuntimeError) -> Exception:
@@ -40,7 +43,7 @@ def refuse(message: str, kind: type[Exception] = RuntimeError) -> NoReturn:
 def invalid_ordinal() -> Exception:
     """Return the exception for the index of a device that is not there."""
     hint = "GPU device may be out of range, do you have enough GPUs?\n"
-    return torch.AcceleratorError(f"CUDA error: invalid device ordinal\n{hint}{_ASYNCHRONOUS}")
+    return _CudaError(f"CUDA error: invalid device ordinal\n{hint}{_ASYNCHRONOUS}")
 
 
 def no_devices() -> Exception:
