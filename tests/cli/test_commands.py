@@ -162,7 +162,6 @@ def test_facts_of_a_file_and_of_one_line(shell: Shell) -> None:
         "    written: string\n"
         '    text: "cuda:0"\n'
         "    use: -\n"
-        "    receiver: -\n"
         "    available: -\n"
     )
     whole = shell.run("facts", "a.py").stdout

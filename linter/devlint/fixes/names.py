@@ -36,7 +36,7 @@ class Names:
     def has_value(self, text: str, place: Place) -> bool:
         """Whether a name surely has a value at a place.
 
-        So does an attribute such as `self.device`, unless the function around the place stores it behind that place.
+        An attribute such as `self.device` has one too, but not above the line of the same function that stores it.
         """
         within_function = False
         for block, statement in reversed(self._around(place)):

@@ -145,7 +145,7 @@ def imported(statement: cst.Import | cst.ImportFrom) -> dict[cst.ImportAlias, st
 
 
 def known_by(statement: cst.Import | cst.ImportFrom) -> Iterator[tuple[str, str]]:
-    """Yield the full names of what an import makes known, each with the text that reads it in the file."""
+    """Yield the full name of each object that an import binds, and the text that reads this object in the file."""
     for alias, whole in imported(statement).items():
         if alias.asname is not None:
             yield whole, _dotted(alias.asname.name)
