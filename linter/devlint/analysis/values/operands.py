@@ -95,7 +95,7 @@ def side_of(
 
 
 def note_joined(frame: Frame, env: Environment, span: Span, sides: Sequence[Operand]) -> None:
-    """Notes the tensors on the CPU that meet one of which nobody knows the device; see `Meeting.joined`."""
+    """Notes each tensor on the CPU that meets a tensor of unknown device; see `Meeting.joined`."""
     if not frame.recording or env.fallback or env.on_host:
         return
     for one, other in permutations(sides, 2):
