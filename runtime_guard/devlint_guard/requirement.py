@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 LOWEST: Final = (2, 11)
-"""The lowest release of torch that the guard supports.
+"""The lowest release of torch that the guard supports; `python -m tests.guard.matrix` runs the tests with others.
 
 Releases before lack parts that the guard stands on: 2.2 `torch.utils.swap_tensors`, 2.5 the name by which Dynamo knows
 `nn.Module.__call__` (`unpatched_nn_module_call`), 2.7 `set_code_exec_strategy`, by which Dynamo passes over the mode,
