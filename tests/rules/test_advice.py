@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from devlint import engine
 from devlint.diagnostics import Diagnostic, Place
 from devlint.fixes.applying import apply
 from devlint.settings import Settings
+from devlint_rules.support.moves.module_device import PARAMETERS
 
 from tests.conftest import REPOSITORY, sampled
 from tests.expectations import Kind, Program, read
@@ -144,3 +147,11 @@ def test_advice_names_at_most_one_line() -> None:
     every = [diagnostic.advice or "" for _, diagnostic in _reports()]
     assert any(advice.startswith("on line ") for advice in every)
     assert [advice for advice in every if advice.count("on line ") > 1 or advice.startswith("in line ")] == []
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_a_layer_has_the_parameter_that_advice_names(name: str) -> None:
+    nn = pytest.importorskip("torch").nn
+    kind = getattr(nn, name)
+    sizes = [2 for one in inspect.signature(kind).parameters.values() if one.default is one.empty] or [2]
+    assert isinstance(attrgetter(PARAMETERS[name][1:])(kind(*sizes)), nn.Parameter)

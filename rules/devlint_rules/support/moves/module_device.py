@@ -15,7 +15,7 @@ from devlint_rules.support.moves.device_text import device_attribute, is_address
 from devlint_rules.support.qualified_names import Named
 from devlint_rules.support.scopes import Surroundings
 
-_PARAMETERS = {
+PARAMETERS = {
     **dict.fromkeys("Linear Bilinear Conv1d Conv2d Conv3d Embedding EmbeddingBag PReLU".split(), ".weight"),
     **dict.fromkeys("ConvTranspose1d ConvTranspose2d ConvTranspose3d".split(), ".weight"),
     **dict.fromkeys("RNN LSTM GRU".split(), ".weight_ih_l0"),
@@ -49,7 +49,7 @@ def module_device(text: str, at: Place, syntax: Syntax, surroundings: Surroundin
     if made is None and cls is None:
         return f"{text}.device" if is_read(f"{text}.device", syntax) else None
     found = _of_class(cls, syntax) if cls is not None else None if made is None else _of_call(made, syntax)
-    return None if found is None else f"{text}{found}.device".replace(".device.device", ".device")
+    return None if found is None else f"{text}{found.removesuffix('.device')}.device"
 
 
 def input_device(call: str, at: Place, syntax: Syntax, surroundings: Surroundings) -> str | None:
@@ -166,7 +166,7 @@ def _class_of(call: cst.Call, syntax: Syntax) -> cst.ClassDef | None:
 
 def _parameter_of_layer(call: cst.Call, syntax: Syntax) -> str | None:
     found = _MODULE.fullmatch(syntax.derive(Named).meaning(call.func))
-    return None if found is None else _PARAMETERS.get(found[1])
+    return None if found is None else PARAMETERS.get(found[1])
 
 
 def _of_call(call: cst.Call, syntax: Syntax) -> str | None:
