@@ -211,15 +211,18 @@ def _usable(recalled: Mapping[Path, FileResult], settings: Settings) -> dict[Pat
 
 
 def _script(batches: Iterable[Batch]) -> str:
-    """Return the least nested of the files that name torch and that people run, first of those that ask for a name."""
-    found = []
+    """Return the least nested of the files that name torch and that people run, first of those that ask for a name.
+
+    People import the files of a package, and run others.
+    """
+    found: list[Source] = []
     for batch in batches:
         project = batch.project()
         for path in batch.files:
-            if path.suffix == ".py" and path.name != "setup.py" and b"torch" in project.raw(path):
+            if path.suffix == ".py" and path.name != "setup.py" and "." not in (project.module_name(path) or ""):
                 with suppress(SourceError):
                     source = project.peek(path)
-                    found += [] if project.is_test(source) else [source]
+                    found += [source] if "torch" in source.text and not project.is_test(source) else []
     found.sort(key=lambda source: (len(source.path.parts), source.path))
     by_name = (source for source in found if source.is_script)
     return next((source.display for source in chain(by_name, filter(is_entry, found))), "")

@@ -23,6 +23,7 @@ HINT = "A rehearsal checks the code that it runs: `devlint rehearse {}`\n"
         ({"a/run.py": MAIN, "b.py": LIBRARY, "tools.py": MAIN, "z.py": MAIN}, "tools.py"),
         ({"my run.py": MAIN}, "'my run.py'"),
         ({"net.py": LIBRARY}, None),
+        ({"net/__init__.py": "", "net/made.py": LOOP}, None),
         ({"run.py": MAIN.replace("torch", "numpy")}, None),
         ({"setup.py": MAIN, "tests/run.py": MAIN, "test_net.py": LOOP, "conftest.py": MAIN}, None),
         ({"book.ipynb": '{"cells": []}'}, None),
