@@ -87,8 +87,7 @@ class Raised:
         """Whether the operation is a part of a stretch of the same file, as far as that is known."""
         if self.column is None or self.end_column is None:
             return place.line <= self.line <= place.end_line
-        start, end = (place.line, place.column), (place.end_line, place.end_column)
-        return start <= (self.line, self.column) and (self.end_line, self.end_column) <= end
+        return place.start <= (self.line, self.column) and (self.end_line, self.end_column) <= place.end
 
 
 @dataclass(frozen=True)

@@ -97,32 +97,12 @@ def _tested(version: str) -> Row:
         place = Path(folder)
         venv.create(place / "environment", with_pip=True)
         python = place / "environment" / ("Scripts" if os.name == "nt" else "bin") / "python"
-        install: list[str | Path] = [
-            python,
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--no-cache-dir",
-            "--no-compile",
-            f"torch=={version}",
-        ]
+        install = [str(python), *"-m pip install --quiet --no-cache-dir --no-compile".split(), f"torch=={version}"]
         if subprocess.run([*install, "--editable", str(REPOSITORY), *requirements(extra)], check=False).returncode:
             return row
         xml = place / "tests.xml"
         environment = {name: value for name, value in os.environ.items() if name not in ("CI", "PYTHONPATH")}
-        command: list[str | Path] = [
-            python,
-            "-m",
-            "pytest",
-            "-q",
-            "-n",
-            "2",
-            "-p",
-            "no:cacheprovider",
-            f"--junitxml={xml}",
-            "tests/guard",
-        ]
+        command = [str(python), *"-m pytest -q -n 2 -p no:cacheprovider".split(), f"--junitxml={xml}", "tests/guard"]
         subprocess.run(
             command, cwd=REPOSITORY, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False
         )

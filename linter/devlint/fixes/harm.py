@@ -78,11 +78,7 @@ def allows(settled: Diagnostic, brought: Diagnostic, *, unsafe: bool) -> bool:
 
 
 def _meet(one: Place, other: Place) -> bool:
-    return (
-        one.file == other.file
-        and (one.line, one.column) <= (other.end_line, other.end_column)
-        and (other.line, other.column) <= (one.end_line, one.end_column)
-    )
+    return one.file == other.file and one.start <= other.end and other.start <= one.end
 
 
 def _keys(code: str, place: Place, moved: Moved | None = None) -> list[tuple[str | int, ...]]:

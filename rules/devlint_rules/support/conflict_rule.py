@@ -37,6 +37,9 @@ class ConflictRule(SurroundedRule):
             place = self.place_of(node)
             site = Site(place, self.surroundings(), self.syntax())
             remedy = bring_together(conflict, site)
+            calls = (*(step.place for step in conflict.led[:1]), *conflict.other_calls)
+            edits = remedy.fix.edits if remedy.fix is not None and conflict.other_calls else ()
+            is_for_one_call = not all(site.surroundings.within_scope(edit.place, place) for edit in edits)
             self.report(
                 place,
                 on_two_devices(conflict),
@@ -45,8 +48,8 @@ class ConflictRule(SurroundedRule):
                 related=(*both_stories(conflict), *story(conflict.led)),
                 pytorch=conflict.message,
                 advice=remedy.advice,
-                fix=remedy.fix,
-                calls=(*(step.place for step in conflict.led[:1]), *conflict.other_calls),
+                fix=None if is_for_one_call else remedy.fix,
+                calls=calls,
                 cause=cause_of(conflict, site),
             )
 

@@ -128,7 +128,8 @@ def _bring(conflict: Conflict, stray: Meeting, settled: Meeting, site: Site) -> 
     # A copy of the module for another device has its own parameters in `forward`, and no other name for that device.
     by_name = _is_called_module(conflict, settled, site) and not site.is_in_forward
     if by_name and not _is_name(chosen):
-        reach = devices_in_reach(site.place, site.syntax, site.surroundings)
+        own = site.device(stray)
+        reach = [one for one in devices_in_reach(site.place, site.syntax, site.surroundings) if one != own]
         chosen = reach[0] if len(reach) == 1 else chosen
     if target is None or (by_name and _is_name(chosen)):
         target = chosen
