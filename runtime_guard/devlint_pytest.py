@@ -116,7 +116,7 @@ class _GuardedTests:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, Any]:
         from devlint_guard.report.text import render
-        from devlint_guard.snapshot import used_gpu
+        from devlint_guard.watch.snapshot import used_gpu
 
         with self._guard:
             result = yield
@@ -128,7 +128,7 @@ class _GuardedTests:
 
     def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> None:
         """Explains errors that `unittest` has kept from the guard, before pytest puts the report together."""
-        from devlint_guard.explain import annotate
+        from devlint_guard.findings.explanation import annotate
 
         if call.excinfo is not None:
             annotate(call.excinfo.value)

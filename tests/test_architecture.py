@@ -73,7 +73,27 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 """The linter from the bottom to the top: a file imports what is in layers below its own, and in its own package."""
 
-LAYER_OF = {area: number for number, layer in enumerate(LAYERS) for area in layer}
+GUARD_LAYERS: tuple[tuple[str, ...], ...] = (
+    ("devlint_guard.codes", "devlint_guard.requirement"),
+    ("devlint_guard.finding",),
+    ("devlint_guard.errors",),
+    ("devlint_guard.allow", "devlint_guard.program"),
+    ("devlint_guard.report", "devlint_guard.reveal"),
+    ("devlint_guard.explain",),
+    ("devlint_guard.advise",),
+    ("devlint_guard.findings",),
+    ("devlint_guard.hooks", "devlint_guard.watch"),
+    ("devlint_guard.session",),
+    ("devlint_guard.options",),
+    ("devlint_guard",),
+    ("devlint_guard.integrations", "devlint_guard.launcher"),
+    ("devlint_guard.rehearsal",),
+)
+"""The guard, likewise."""
+
+LAYER_OF = {area: number for layers in (LAYERS, GUARD_LAYERS) for number, layer in enumerate(layers) for area in layer}
+
+LAYERED = ("devlint", "devlint_guard")
 
 READERS: Mapping[str, tuple[str, ...]] = {
     # Packages of others. Only `pieces`, `concrete` and what serves rules see LibCST.
@@ -226,16 +246,16 @@ def may_import(importer: str, imported: str) -> bool:
 
 
 def _is_below(imported: str, importer: str) -> bool:
-    """Whether a file of the linter is in a layer below that of another one, or in its package."""
-    if not within(imported, "devlint") or not within(importer, "devlint"):
+    """Whether a file of the linter or of the guard is in a layer below that of another one, or in its package."""
+    if importer.partition(".")[0] != imported.partition(".")[0] or importer.partition(".")[0] not in LAYERED:
         return True
     own, other = _area(importer), _area(imported)
     return own == other or LAYER_OF[other] < LAYER_OF[own]
 
 
 def _area(name: str) -> str:
-    """Return the area of `LAYERS` that a file of the linter belongs to; `devlint` itself is one file."""
-    return name if name == "devlint" else max((one for one in LAYER_OF if within(name, one)), key=len)
+    """Return the area of `LAYERS` that a file belongs to; the top of a package, `devlint`, is one file."""
+    return name if name in LAYERED else max((one for one in LAYER_OF if within(name, one)), key=len)
 
 
 @pytest.mark.parametrize(("name", "path"), source_files(), ids=[name for name, _ in source_files()])
@@ -269,6 +289,7 @@ def test_imports(name: str, path: Path) -> None:
         ("devlint.engine", "from devlint.writing import write"),
         ("devlint.editor.server", "import devlint_guard"),
         ("devlint_guard.reveal", "from devlint_guard.rehearsal import rehearse"),
+        ("devlint_guard.explain.operands", "from devlint_guard.advise import edits"),
         ("devlint_pytest", "import numpy"),
     ],
 )
@@ -299,20 +320,25 @@ def test_no_files_import_each_other_in_a_circle() -> None:
 
 
 def test_the_tables_name_what_exists() -> None:
-    tables = (*READERS.items(), *SEEN.items(), *(("devlint", layer) for layer in LAYERS))
+    tables = (*READERS.items(), *SEEN.items(), *(("devlint", layer) for layer in (*LAYERS, *GUARD_LAYERS)))
     named = {area for key, areas in tables for area in (key, *areas) if area.startswith("devlint")}
     assert named - NAMES == set()
 
 
 ANALYSIS = REPOSITORY / "linter" / "devlint" / "analysis"
-STEPS = [*sorted(path.parent for path in ANALYSIS.glob("*/__init__.py")), ANALYSIS.parent / "domain"]
+GUARD = REPOSITORY / "runtime_guard" / "devlint_guard"
+STEPS = [
+    *sorted(path.parent for path in ANALYSIS.glob("*/__init__.py")),
+    ANALYSIS.parent / "domain",
+    *(GUARD / name for name in ("program", "explain", "advise", "findings", "watch")),
+]
 
 
 @pytest.mark.parametrize("package", STEPS, ids=[step.name for step in STEPS])
-def test_each_step_of_the_analysis_lists_its_files_from_the_bottom_up(package: Path) -> None:
+def test_each_package_of_steps_lists_its_files_from_the_bottom_up(package: Path) -> None:
     listed = re.findall(r"^\* `(\w+)`:", (package / "__init__.py").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(listed) == sorted(path.stem for path in package.glob("*.py") if path.stem != "__init__")
-    area = ".".join(package.relative_to(REPOSITORY / "linter").parts)
+    area = ".".join(package.relative_to(REPOSITORY).parts[1:])
     files = imported_by_file()
     for number, name in enumerate(listed):
         below = {f"{area}.{one}" for one in listed[:number]}

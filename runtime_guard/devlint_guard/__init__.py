@@ -16,7 +16,7 @@ from devlint_guard.errors import (  # noqa: E402
     SplitModuleError,
     UnexpectedDeviceError,
 )
-from devlint_guard.explain import explain  # noqa: E402
+from devlint_guard.findings.explanation import explain  # noqa: E402
 from devlint_guard.hooks import install_excepthook  # noqa: E402
 from devlint_guard.options import from_env  # noqa: E402
 from devlint_guard.reveal import reveal_device  # noqa: E402

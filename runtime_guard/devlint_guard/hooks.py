@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from devlint_guard.errors import DeviceMismatchError
-from devlint_guard.explain import annotate
+from devlint_guard.findings.explanation import annotate
 from devlint_guard.report.text import coloured, wants_colour
 
 

@@ -21,9 +21,9 @@ from typing import Any, Final
 from devlint_guard import hooks
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.options import chosen
-from devlint_guard.ranks import gathered
-from devlint_guard.record import Record
 from devlint_guard.report.files import write
+from devlint_guard.report.ranks import gathered
+from devlint_guard.report.record import Record
 from devlint_guard.report.summary import unseen
 from devlint_guard.report.text import render_all, wants_colour
 from devlint_guard.session import Guard

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 import torch
 
-from devlint_guard.quoting import printable
+from devlint_guard.program.quoting import printable
 
 T = TypeVar("T")
 

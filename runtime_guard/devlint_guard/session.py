@@ -21,30 +21,30 @@ import torch
 from torch.nn import Module
 from torch.optim import Optimizer
 
-from devlint_guard import active
-from devlint_guard.active import Entry
 from devlint_guard.allow import Allowances, reason_here
-from devlint_guard.audit import audit, audit_called
-from devlint_guard.entry import Mismatch, has_data, own_tensors
 from devlint_guard.errors import KINDS, DeviceMismatchError, DevlintWarning, GuardError, GuardUsageError
-from devlint_guard.explain import annotate, explained_before
 from devlint_guard.finding import Finding, Place, Role
-from devlint_guard.frames import sites_above, user_site
-from devlint_guard.layers import Layers, history_of
-from devlint_guard.ledger import Ledger
-from devlint_guard.naming import Roots, by_class, modules_on, names_of_parameter, roots_on
-from devlint_guard.operators import Ended
-from devlint_guard.optimizers import state_elsewhere
-from devlint_guard.ranks import path_of_rank, processes, ranks
-from devlint_guard.record import Allowed, Part, Record
+from devlint_guard.findings.explanation import annotate, explained_before
+from devlint_guard.program.frames import sites_above, user_site
+from devlint_guard.program.naming import Roots, by_class, modules_on, names_of_parameter, roots_on
+from devlint_guard.program.roots import ByVariable
+from devlint_guard.program.stored import has_parameters, modules_in
+from devlint_guard.program.undisturbed import Undisturbed
 from devlint_guard.report.files import write
+from devlint_guard.report.ranks import path_of_rank, processes, ranks
+from devlint_guard.report.record import Allowed, Part, Record
 from devlint_guard.report.text import render
-from devlint_guard.roots import ByVariable
-from devlint_guard.sentences import finding_of, tied
-from devlint_guard.snapshot import end_of, machine, program, tree_of
-from devlint_guard.steps import Steps
-from devlint_guard.stored import has_parameters, modules_in
-from devlint_guard.undisturbed import Undisturbed
+from devlint_guard.watch import active
+from devlint_guard.watch.active import Entry
+from devlint_guard.watch.audit import audit, audit_called
+from devlint_guard.watch.entry import Mismatch, has_data, own_tensors
+from devlint_guard.watch.layers import Layers, history_of
+from devlint_guard.watch.ledger import Ledger
+from devlint_guard.watch.operators import Ended
+from devlint_guard.watch.optimizers import state_elsewhere
+from devlint_guard.watch.sentences import finding_of, tied
+from devlint_guard.watch.snapshot import end_of, machine, program, tree_of
+from devlint_guard.watch.steps import Steps
 
 Mode = Literal["raise", "warn", "record"]
 Level = Literal["module", "adaptive", "deep"]

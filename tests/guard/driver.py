@@ -18,10 +18,10 @@ from pathlib import Path
 from types import TracebackType
 
 import torch
-from devlint_guard import frames
 from devlint_guard.errors import DeviceMismatchError
-from devlint_guard.explain import explain
 from devlint_guard.finding import Finding
+from devlint_guard.findings.explanation import explain
+from devlint_guard.program import frames
 from devlint_guard.session import Guard
 
 MARK = "explained: "

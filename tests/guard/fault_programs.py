@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from devlint_guard.messages import Trouble
+from devlint_guard.explain.messages import Trouble
 
 from tests.guard.faults_apart import APART
 
@@ -115,7 +115,7 @@ SAYING = {
         TEXTS[Trouble.NO_INDEX],
         """
 from unittest import mock
-from devlint_guard.explain import annotate
+from devlint_guard.findings.explanation import annotate
 try:
     says(x, device='cuda:3')
 except RuntimeError as error:

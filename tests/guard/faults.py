@@ -24,12 +24,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
-from devlint_guard import errors, interpose, session, undisturbed
-from devlint_guard import operators as operators_file
-from devlint_guard.active import _Listener, responsible
-from devlint_guard.explain import _add_note, annotate, explain, explained_before
-from devlint_guard.messages import read
+from devlint_guard import errors, session
+from devlint_guard.explain.messages import read
+from devlint_guard.findings.explanation import _add_note, annotate, explain, explained_before
+from devlint_guard.program import undisturbed
 from devlint_guard.session import Guard
+from devlint_guard.watch import interpose
+from devlint_guard.watch import operators as operators_file
+from devlint_guard.watch.active import _Listener, responsible
 
 from tests.guard.fault_programs import PROGRAMS
 
@@ -39,24 +41,24 @@ COVERAGE = Path(__file__).with_name("fault_coverage.json")
 """By the name of each function that explains, a program in which it runs; `--write` writes it."""
 
 NEVER_WHILE_EXPLAINING = {
-    "entry._classes": "runs once, when the guard is imported",
-    "entry._is_given_several": "runs once, when the guard is imported",
-    "entry._owns": "runs once, when the guard is imported",
+    "watch.entry._classes": "runs once, when the guard is imported",
+    "watch.entry._is_given_several": "runs once, when the guard is imported",
+    "watch.entry._owns": "runs once, when the guard is imported",
     "finding.Finding.to_json": "writes a report",
-    "quoting._quoted": "writes a report",
-    "quoting.encodable": "writes a report",
-    "quoting.printable_lines": "writes a report",
-    "ranks._joined": "joins reports",
-    "ranks.gathered": "joins reports",
-    "ranks.merge": "joins reports",
-    "ranks.path_of_rank": "writes a report",
-    "record": "is a part of a report",
+    "program.quoting._quoted": "writes a report",
+    "program.quoting.encodable": "writes a report",
+    "program.quoting.printable_lines": "writes a report",
+    "report.ranks._joined": "joins reports",
+    "report.ranks.gathered": "joins reports",
+    "report.ranks.merge": "joins reports",
+    "report.ranks.path_of_rank": "writes a report",
+    "report.record": "is a part of a report",
     "report.json": "writes and reads a report",
     "report.text.coloured": "prints a note that is complete",
     "report.text.render_all": "writes a report",
     "report.text.wants_colour": "prints a note that is complete",
-    "stored.has_parameters": "tells which calls are steps",
-    "undisturbed.Fallible": "is a protocol",
+    "program.stored.has_parameters": "tells which calls are steps",
+    "program.undisturbed.Fallible": "is a protocol",
 }
 """Functions, and modules, that are imported by those that explain and run at other times, with the reason."""
 
@@ -160,7 +162,7 @@ def observed(found: set[types.CodeType]) -> Iterator[None]:
 
 def explaining() -> dict[str, types.CodeType]:
     """The functions and methods of the modules that explain an error, by name; none that another one defines."""
-    waiting, found = ["explain", "sentences"], dict[str, types.CodeType]()
+    waiting, found = ["findings.explanation", "watch.sentences"], dict[str, types.CodeType]()
     seen: set[str] = set()
     while waiting:
         module = waiting.pop()

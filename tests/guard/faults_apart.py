@@ -296,7 +296,7 @@ use(x)
     "of_a_job": """
 import os
 from unittest import mock
-from devlint_guard.explain import annotate
+from devlint_guard.findings.explanation import annotate
 try:
     says(there, x)
 except RuntimeError as error:

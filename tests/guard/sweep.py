@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import torch
 from devlint_guard.finding import Finding
-from devlint_guard.operators import OperatorMode
 from devlint_guard.rehearsal import rehearse
+from devlint_guard.watch.operators import OperatorMode
 
 from tests.torchlib.placements import attempt, placements, put
 from tests.torchlib.samples import calls, chosen, operators, samples

@@ -15,7 +15,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import torch._dynamo  # noqa: E402, F811
-from devlint_guard import guard, interpose  # noqa: E402
+from devlint_guard import guard  # noqa: E402
+from devlint_guard.watch import interpose  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 from torch._dynamo.testing import CompileCounterWithBackend  # noqa: E402
 

@@ -8,8 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from devlint_guard.explain import annotate, explain  # noqa: E402
 from devlint_guard.finding import Finding, Role, Step  # noqa: E402
+from devlint_guard.findings.explanation import annotate, explain  # noqa: E402
 from devlint_guard.hooks import install_excepthook  # noqa: E402
 from devlint_guard.report.text import render  # noqa: E402
 from torch import Tensor, nn  # noqa: E402

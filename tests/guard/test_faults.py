@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from devlint_guard import undisturbed
-from devlint_guard.frames import is_user_code
+from devlint_guard.program import undisturbed
+from devlint_guard.program.frames import is_user_code
 from devlint_guard.session import Guard
 
 from tests.guard import faults

@@ -13,11 +13,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from devlint_guard import frames  # noqa: E402
-from devlint_guard.explain import explain  # noqa: E402
-from devlint_guard.expressions import Operation, Reader, operation_at  # noqa: E402
-from devlint_guard.frames import Site, node_at, sites_of, source_of, text_of, user_site  # noqa: E402
-from devlint_guard.stored import UNKNOWN  # noqa: E402
+from devlint_guard.findings.explanation import explain  # noqa: E402
+from devlint_guard.program import frames  # noqa: E402
+from devlint_guard.program.expressions import Operation, Reader, operation_at  # noqa: E402
+from devlint_guard.program.frames import Site, node_at, sites_of, source_of, text_of, user_site  # noqa: E402
+from devlint_guard.program.stored import UNKNOWN  # noqa: E402
 from torch import nn  # noqa: E402
 
 COLUMNS = sys.version_info >= (3, 11)
@@ -58,7 +58,7 @@ def test_the_innermost_frame_of_the_users_own() -> None:
     (torch.__file__, "torch", False),
     (ast.__file__, "ast", False),
     (pytest.__file__, "pytest", False),
-    (frames.__file__, "devlint_guard.frames", False),
+    (frames.__file__, "devlint_guard.program.frames", False),
     ("<frozen importlib._bootstrap>", "importlib._bootstrap", False),
     ("<string>", "dataclasses", False),
     ("<stdin>", "__main__", True),

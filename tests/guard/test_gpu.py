@@ -26,10 +26,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import torch.distributed as dist  # noqa: E402
-from devlint_guard.explain import explain  # noqa: E402
-from devlint_guard.operators import Call, OperatorMode, Overload  # noqa: E402
-from devlint_guard.record import Direction, Transfer  # noqa: E402
+from devlint_guard.findings.explanation import explain  # noqa: E402
+from devlint_guard.report.record import Direction, Transfer  # noqa: E402
 from devlint_guard.session import Guard  # noqa: E402
+from devlint_guard.watch.operators import Call, OperatorMode, Overload  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402, N812
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 from devlint import quoting as linters
-from devlint_guard import quoting
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.finding import Finding, Operand, Place, Role, Step
-from devlint_guard.record import Direction, Record, Transfer
+from devlint_guard.program import quoting
 from devlint_guard.report import files, text
 from devlint_guard.report import json as as_json
+from devlint_guard.report.record import Direction, Record, Transfer
 
 ACTING = "\x1b[2J\x07\x9b31m\u202e\u2066\u2028\r" + os.fsdecode(b"\xff")
 NAME = f"{ACTING}\n::error::x##[error]y"

@@ -14,8 +14,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from devlint_guard import guard  # noqa: E402
-from devlint_guard.ledger import _REMEMBERED, _Entry, _Sum  # noqa: E402
-from devlint_guard.record import Direction  # noqa: E402
+from devlint_guard.report.record import Direction  # noqa: E402
+from devlint_guard.watch.ledger import _REMEMBERED, _Entry, _Sum  # noqa: E402
 
 from tests.judge import Judge  # noqa: E402
 

@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from devlint_guard.messages import Trouble, read  # noqa: E402
+from devlint_guard.explain.messages import Trouble, read  # noqa: E402
 from torch import nn  # noqa: E402
 
 SAME = "Expected all tensors to be on the same device, but "

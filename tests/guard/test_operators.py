@@ -14,8 +14,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from devlint_guard.finding import Finding, Role  # noqa: E402
-from devlint_guard.operators import OperatorMode  # noqa: E402
-from devlint_guard.regimes import Regime, regime_of  # noqa: E402
+from devlint_guard.watch.operators import OperatorMode  # noqa: E402
+from devlint_guard.watch.regimes import Regime, regime_of  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 from torch.utils import _python_dispatch  # noqa: E402
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
@@ -155,7 +155,7 @@ def test_a_finding_is_always_an_error_of_pytorch(tried: int, least: int) -> None
 
 LEGAL = """\
 import torch
-from devlint_guard.operators import OperatorMode
+from devlint_guard.watch.operators import OperatorMode
 found = []
 with OperatorMode(found.append):
     x = torch.ones(3, 3, device="cuda", requires_grad=True)
@@ -172,7 +172,7 @@ assert not found, found
 
 FORETOLD = """\
 import torch
-from devlint_guard.operators import OperatorMode
+from devlint_guard.watch.operators import OperatorMode
 found = []
 def record(finding):
     found.append((finding.code, finding.place.line))
@@ -379,7 +379,7 @@ def test_nothing_slow_is_imported() -> None:
     """A dispatch mode of PyTorch's usual kind imports torch._dynamo, which takes seconds."""
     program = """\
 import sys, torch
-from devlint_guard.operators import OperatorMode
+from devlint_guard.watch.operators import OperatorMode
 with OperatorMode(print):
     torch.nn.Linear(2, 2)(torch.ones(1, 2)).sum().backward()
 print("torch._dynamo" in sys.modules)

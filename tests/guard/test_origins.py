@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from devlint_guard.explain import explain  # noqa: E402
+from devlint_guard.findings.explanation import explain  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
 HERE = torch.ones(2)
@@ -74,7 +74,9 @@ def _passing() -> None:
 ])  # fmt: skip
 def test_steps(call: Callable[[], object], name: str, steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     # What the tensor without data meets is to blame here, so that there is a history to look at.
-    monkeypatch.setattr("devlint_guard.mismatch._rank", lambda met, usual, deliberate: (met.operand.device == "cpu",))
+    monkeypatch.setattr(
+        "devlint_guard.findings.mismatch._rank", lambda met, usual, deliberate: (met.operand.device == "cpu",)
+    )
     with pytest.raises(RuntimeError) as caught:
         call()
     finding = explain(caught.value)

@@ -14,8 +14,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from devlint_guard.finding import Finding, Step  # noqa: E402
-from devlint_guard.operators import OperatorMode  # noqa: E402
-from devlint_guard.provenance import KEPT, Provenance  # noqa: E402
+from devlint_guard.watch.operators import OperatorMode  # noqa: E402
+from devlint_guard.watch.provenance import KEPT, Provenance  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
 

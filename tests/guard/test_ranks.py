@@ -15,9 +15,9 @@ pytest.importorskip("torch")
 from devlint.cli import main
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.finding import Finding, Place
-from devlint_guard.ranks import merge
-from devlint_guard.record import Direction, Record, Transfer
 from devlint_guard.report.json import read, render
+from devlint_guard.report.ranks import merge
+from devlint_guard.report.record import Direction, Record, Transfer
 
 from tests.guard.processes import Ended, forked, python, write
 

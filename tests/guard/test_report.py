@@ -20,7 +20,11 @@ from devlint_guard import allow, guard  # noqa: E402
 from devlint_guard.codes import NAMES  # noqa: E402
 from devlint_guard.errors import DevlintWarning, GuardUsageError  # noqa: E402
 from devlint_guard.finding import Change, Finding, Operand, Place, Role, Step  # noqa: E402
-from devlint_guard.record import (  # noqa: E402
+from devlint_guard.rehearsal import rehearse  # noqa: E402
+from devlint_guard.report import html as page  # noqa: E402
+from devlint_guard.report import json as document  # noqa: E402
+from devlint_guard.report import summary  # noqa: E402
+from devlint_guard.report.record import (  # noqa: E402
     Allowed,
     Direction,
     Held,
@@ -31,12 +35,8 @@ from devlint_guard.record import (  # noqa: E402
     Rehearsal,
     Transfer,
 )
-from devlint_guard.rehearsal import rehearse  # noqa: E402
-from devlint_guard.report import html as page  # noqa: E402
-from devlint_guard.report import json as document  # noqa: E402
-from devlint_guard.report import summary  # noqa: E402
 from devlint_guard.session import Guard  # noqa: E402
-from devlint_guard.snapshot import machine, tree_of  # noqa: E402
+from devlint_guard.watch.snapshot import machine, tree_of  # noqa: E402
 from torch import nn  # noqa: E402
 
 from tests.browser import document_after_scripts, tints_on_screen  # noqa: E402

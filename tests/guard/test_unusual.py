@@ -16,8 +16,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from devlint_guard import active, guard, scopes  # noqa: E402
+from devlint_guard import guard  # noqa: E402
 from devlint_guard.errors import DevlintWarning  # noqa: E402
+from devlint_guard.watch import active, scopes  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
 from tests.conftest import REPOSITORY  # noqa: E402

@@ -74,9 +74,9 @@ def merge_reports(reports: tuple[Path, ...], output: Path) -> int:
     Each process of a job writes a JSON report, such as report.rank0.json."""
     try:
         from devlint_guard.errors import GuardUsageError
-        from devlint_guard.ranks import merge
         from devlint_guard.report.files import write
         from devlint_guard.report.json import read
+        from devlint_guard.report.ranks import merge
     except ImportError as error:
         raise torch_problem(error) from None
     try:

@@ -7,7 +7,7 @@ from typing import Any
 from torch.nn import Module
 
 from devlint_guard.finding import Finding
-from devlint_guard.naming import by_class
+from devlint_guard.program.naming import by_class
 from devlint_guard.session import Guard
 
 

@@ -12,11 +12,11 @@ from typing import Any, Final
 import torch
 from torch.utils.weak import WeakIdKeyDictionary
 
-from devlint_guard.regimes import Regime
 from devlint_guard.rehearsal import distributed, words
 from devlint_guard.rehearsal.labels import ANYWHERE, CPU
 from devlint_guard.rehearsal.plans import Operand, Plan
 from devlint_guard.rehearsal.unjudged import UNJUDGED
+from devlint_guard.watch.regimes import Regime
 
 Rule = Callable[[Plan, list[Operand]], torch.device]
 

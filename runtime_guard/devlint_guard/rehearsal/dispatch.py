@@ -16,12 +16,12 @@ import torch
 from torch import Tensor
 from torch.nn import Buffer, Parameter
 
+from devlint_guard.program.uncompiled import UncompiledMode, uncompiled
 from devlint_guard.rehearsal import checks, generators, labels
 from devlint_guard.rehearsal.labels import ANYWHERE, CPU, put
 from devlint_guard.rehearsal.machine import resolve
 from devlint_guard.rehearsal.plans import Operand, Plan, Results
 from devlint_guard.rehearsal.unjudged import UNJUDGED
-from devlint_guard.uncompiled import UncompiledMode, uncompiled
 
 _C: Any = torch._C
 _address = _C._storage_address

@@ -20,8 +20,6 @@ from typing import Any
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from devlint_guard.launcher import INTERRUPTED, prepare, run_prepared, status_of
-from devlint_guard.ranks import path_of_rank
-from devlint_guard.record import Record, Rehearsal
 from devlint_guard.rehearsal import rehearse
 from devlint_guard.rehearsal.distributed import leave_together
 from devlint_guard.rehearsal.journal import ERROR, JOURNAL
@@ -30,6 +28,8 @@ from devlint_guard.rehearsal.machine import MACHINE
 from devlint_guard.rehearsal.unjudged import UNJUDGED, Stopped
 from devlint_guard.rehearsal.verdict import from_program, would_raise
 from devlint_guard.report.files import write
+from devlint_guard.report.ranks import path_of_rank
+from devlint_guard.report.record import Record, Rehearsal
 from devlint_guard.session import Guard
 
 

@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 import torch
 from torch import Tensor
 
-from devlint_guard.operators import name_of
-from devlint_guard.regimes import Regime, has_cuda_kernel, is_structured, regime_of
 from devlint_guard.rehearsal.labels import label
+from devlint_guard.watch.operators import name_of
+from devlint_guard.watch.regimes import Regime, has_cuda_kernel, is_structured, regime_of
 
 
 class Operand(NamedTuple):

@@ -25,9 +25,9 @@ from types import CodeType, FrameType
 from typing import Any
 
 from devlint_guard.errors import GuardUsageError
-from devlint_guard.frames import is_installed
+from devlint_guard.explain.messages import read
 from devlint_guard.launcher import prepare
-from devlint_guard.messages import read
+from devlint_guard.program.frames import is_installed
 from devlint_guard.rehearsal.launch import attempt
 from devlint_guard.rehearsal.replacements import Replacements
 

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from devlint_guard.callers import caller_of
+from devlint_guard.program.callers import caller_of
 from devlint_guard.rehearsal import journal
 from devlint_guard.rehearsal.journal import JOURNAL
 

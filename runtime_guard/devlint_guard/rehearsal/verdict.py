@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Final
 
 from devlint_guard.errors import DeviceMismatchError
-from devlint_guard.explain import annotate
-from devlint_guard.messages import read
+from devlint_guard.explain.messages import read
+from devlint_guard.findings.explanation import annotate
 
 _GUARD: Final = str(Path(__file__).parents[1])
 

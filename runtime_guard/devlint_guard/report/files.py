@@ -8,8 +8,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from devlint_guard.record import Record
 from devlint_guard.report import html, json, summary
+from devlint_guard.report.record import Record
 
 if sys.platform != "win32":
     import fcntl

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from devlint_guard.finding import Change, Finding, Operand, Step, ranks_named
-from devlint_guard.frames import source_line
-from devlint_guard.record import Allowed, Part, Record, Rehearsal
+from devlint_guard.program.frames import source_line
 from devlint_guard.report.html_ledger import ledger
 from devlint_guard.report.html_modules import modules
 from devlint_guard.report.markup import at, bytes_of, chip, colour, counted, escape, marked, spread_of, stack
+from devlint_guard.report.record import Allowed, Part, Record, Rehearsal
 from devlint_guard.report.summary import described, unseen
 
 _STYLE = Path(__file__).with_name("page.css")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from devlint_guard.record import Direction, Record, Transfer
 from devlint_guard.report.markup import at, bytes_of, counted, escape
+from devlint_guard.report.record import Direction, Record, Transfer
 from devlint_guard.report.summary import repeated, waits_of, when
 
 _DIRECTIONS = {

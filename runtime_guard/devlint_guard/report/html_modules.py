@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from devlint_guard.finding import Role
-from devlint_guard.record import Held, Part
 from devlint_guard.report.markup import bytes_of, chip, escape, spread_of, stack
+from devlint_guard.report.record import Held, Part
 
 
 def modules(roots: Sequence[Part]) -> str:

@@ -10,8 +10,8 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from devlint_guard.errors import GuardUsageError
-from devlint_guard.quoting import encodable
-from devlint_guard.record import Record
+from devlint_guard.program.quoting import encodable
+from devlint_guard.report.record import Record
 
 VERSION = 1
 """Of the form; rises when a reader of the old one would misunderstand the new one."""

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from devlint_guard.finding import Place
-from devlint_guard.quoting import printable_lines
-from devlint_guard.record import Held
+from devlint_guard.program.quoting import printable_lines
+from devlint_guard.report.record import Held
 
 _FIRST_COLOUR = {"cuda": 0, "xpu": 3, "mps": 4}
 _COLOURS = 6

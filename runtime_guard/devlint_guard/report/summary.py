@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from devlint_guard.quoting import printable, printable_lines
-from devlint_guard.record import Allowed, Direction, InSteps, Program, Record, Transfer
+from devlint_guard.program.quoting import printable, printable_lines
+from devlint_guard.report.record import Allowed, Direction, InSteps, Program, Record, Transfer
 from devlint_guard.report.text import render_all
 
 _ARROWS = {

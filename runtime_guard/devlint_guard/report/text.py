@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from devlint_guard.finding import Finding, Operand, Place, Role, Step, ranks_named
-from devlint_guard.frames import source_line
-from devlint_guard.quoting import printable
+from devlint_guard.program.frames import source_line
+from devlint_guard.program.quoting import printable
 
 _BOLD, _RED, _GREEN, _BLUE, _RESET = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[34m", "\x1b[0m"
 

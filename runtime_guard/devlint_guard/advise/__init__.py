@@ -1,0 +1,11 @@
+"""One change of the user's lines that mends an error.
+
+* `edits`: a line with an expression changed; the file stays valid Python.
+* `targets`: which expression names a device at a line.
+* `remedy`: a change, and the value that it is for.
+* `left_behind`: modules, and what they keep, that a move has left where they were.
+* `rebound`: variables that a later assignment put elsewhere.
+* `resumed`: states of optimizers.
+* `companions`: the other values that the same change has to reach.
+* `candidates`: all changes that may mend, the best first.
+"""

@@ -1,0 +1,478 @@
+"""The change that brings a value to where it is needed, of the user's own lines: the nearest to the cause that holds.
+
+A change is offered only where it can be carried out: the names in it are bound on its line, a variable is exchanged
+only if it holds a tensor and is local, and what an operation fills in place is never exchanged for a copy.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import torch
+from torch import nn
+
+from devlint_guard.advise.companions import companions
+from devlint_guard.advise.edits import followed_by, merged, preceded_by, replaced, statement_of, with_keyword
+from devlint_guard.advise.left_behind import kept_in_container, module_of, moves_of, name_of_torch_nn, tensor_of
+from devlint_guard.advise.rebound import mends_of_replaced
+from devlint_guard.advise.remedy import Astray, Remedy, register_as_buffer
+from devlint_guard.advise.targets import device_at, devices_at
+from devlint_guard.explain.assignments import none_at_times
+from devlint_guard.explain.cores import MOVES
+from devlint_guard.explain.links import How, Link, steps_of
+from devlint_guard.explain.operands import Met, Scene
+from devlint_guard.explain.trail import trail, way_of
+from devlint_guard.finding import Change, Finding, Operand, Role
+from devlint_guard.program.bindings import is_attribute, is_name
+from devlint_guard.program.expressions import attached
+from devlint_guard.program.functions import Scope
+from devlint_guard.program.stored import UNKNOWN, device_of_part, devices_of, dictionary_of
+
+
+def remedy_for(astray: Astray, others: Sequence[Met] = ()) -> Remedy | None:
+    """The best change, for the values that are astray with one too; None where none can be carried out.
+
+    Args:
+        astray: the value.
+        others: the other values that the operation takes.
+    """
+    found = next(_remedies(astray), None)
+    if found is None or isinstance(astray.met.value, nn.Module):
+        return found
+    changes = list(found.changes)
+    for companion in companions(astray, others):
+        beside = next(_remedies(_with_way(companion)), None)
+        changes += () if beside is None else beside.changes
+    return replace(found, changes=merged(changes))
+
+
+def _with_way(companion: Astray) -> Astray:
+    """A companion with its way back."""
+    link = companion.links[0]
+    assert link.scope.site is not None
+    links = trail(companion.scene.sites, link.scope.site, link.node, companion.met.operand.device, link.value)
+    return replace(companion, links=links)
+
+
+def _remedies(astray: Astray) -> Iterator[Remedy]:
+    if astray.device == "meta":
+        return
+    module = module_of(astray)
+    if module is not None:
+        yield from mends_of_replaced(astray, module)
+        yield from moves_of(astray, module)
+        return
+    if not astray.links:
+        return
+    if isinstance(tensor := tensor_of(astray), nn.Parameter):
+        yield from kept_in_container(astray, tensor)
+    yield from _of_attribute(astray)
+    if (container := _container(astray)) is not None:
+        yield from _of_elements(astray, container)
+    else:
+        yield from _of_creation(astray)
+    yield from _of_move(astray)
+    yield from _of_assignment(astray)
+    yield from _of_filled(astray) if _is_written(astray) else _of_variable(astray)
+    yield from _of_line(astray)
+    yield from _of_creation(astray, at_last=True)
+
+
+# --- a tensor -----------------------------------------------------------------------------------------------
+
+
+def _is_written(astray: Astray) -> bool:
+    """Whether the failing operation fills the value in place: a copy would be filled instead."""
+    operation = astray.scene.operation
+    node = None if operation is None else operation.node
+    here, reader = astray.links[0].node, astray.links[0].scope.reader
+    match node:
+        case ast.AugAssign(target=target):
+            return target is here
+        case ast.Subscript(ctx=ast.Store(), value=container):
+            return container is here
+        case ast.Call(func=function, args=arguments, keywords=keywords):
+            name = function.attr if isinstance(function, ast.Attribute) else ""
+            is_in_place = name.endswith("_") and not name.endswith("__")
+            receiver = [function.value] if isinstance(function, ast.Attribute) else []
+            filled = [*receiver, *arguments[:1]] if is_in_place else []
+            filled += [one.value for one in keywords if one.arg == "out"]
+            value = reader.value(here)
+            return any(one is here or (value is not UNKNOWN and reader.value(one) is value) for one in filled)
+    return False
+
+
+def _of_attribute(astray: Astray) -> Iterator[Remedy]:
+    """A tensor that a module has in a plain attribute is registered, if the constructor alone assigns it.
+
+    It becomes a buffer, or a parameter if it is to be trained: the copy of a buffer that a move makes is none that an
+    optimizer could change. Except: a blamed buffer was made of the attribute. Then nobody has moved the module.
+    """
+    if astray.met.operand.role in (Role.BUFFER, Role.PARAMETER):
+        return
+    for link in astray.links[:0:-1]:
+        own, _, name = link.variable.partition(".")
+        if link.how is not How.ASSIGNED or not name or link.scope.code.co_name != "__init__":
+            continue
+        owner = link.scope.names.get(own)
+        tensor = dictionary_of(owner).get(name) if isinstance(owner, nn.Module) else None
+        match link.statement:
+            case ast.Assign(targets=[ast.Attribute()], value=assigned) if isinstance(tensor, torch.Tensor):
+                if _is_assigned_before(link, own, name) or link.statement.end_lineno != link.statement.lineno:
+                    continue
+                value = link.scope.source.of(assigned)
+                torch_nn = name_of_torch_nn(link.scope) if tensor.requires_grad and tensor.is_leaf else ""
+                if torch_nn:
+                    text = "make it a parameter, so that it moves with the module"
+                    registered = f"{own}.{name} = {torch_nn}.Parameter({value})"
+                else:
+                    text = register_as_buffer(name, own)
+                    registered = f'{own}.register_buffer("{name}", {value}, persistent=False)'
+                change = _statement_replaced(link.scope, link.statement, registered)
+                if change is not None:
+                    yield Remedy(text, (change,))
+
+
+def _is_assigned_before(link: Link, own: str, name: str) -> bool:
+    assert link.statement is not None
+    return list(link.scope.reaching(is_attribute(own, name), link.statement)) != [None]
+
+
+def _statement_replaced(scope: Scope, statement: ast.Assign, text: str) -> Change | None:
+    target = ast.copy_location(ast.Name(""), statement)
+    target.end_lineno, target.end_col_offset = statement.end_lineno, statement.end_col_offset
+    return replaced(scope, target, text)
+
+
+def _of_creation(astray: Astray, *, at_last: bool = False) -> Iterator[Remedy]:
+    """Where the value is created, it is created on the device; at last even by a constructor, on the device by name."""
+    for link in reversed(astray.links):
+        reader = link.scope.reader
+        call = link.core(astray.met.operand.device)
+        if not isinstance(call, ast.Call) or (_is_of_constructor(link) and not at_last):
+            continue
+        made = reader.creates(call)
+        if not made or not _is_alone(link, call):
+            continue
+        device = _device_beside(astray, link, call) or (_quoted(astray.device) if at_last else None)
+        if device is None:
+            continue
+        if made == "keyword":
+            change = with_keyword(link.scope, call, "device", device)
+        else:
+            change = followed_by(link.scope, call, f".to({device})")
+        if change is not None:
+            yield Remedy("create it on the device where it is used", (change,))
+
+
+def _is_alone(link: Link, call: ast.Call) -> bool:
+    """Whether nothing that may be a tensor meets the result of a call in its expression: that would stay behind."""
+    target = link.statement.target if isinstance(link.statement, ast.AugAssign) else None
+    beside: list[ast.expr] = [] if target is None else [target]
+    for part in ast.walk(link.node):
+        if isinstance(part, (ast.BinOp, ast.Compare)) and any(one is call for one in ast.walk(part)):
+            sides = [part.left, part.right] if isinstance(part, ast.BinOp) else [part.left, *part.comparators]
+            beside += [one for one in sides if not any(inner is call for inner in ast.walk(one))]
+    return all(_is_number(link.scope, one) for one in beside)
+
+
+def _is_number(scope: Scope, node: ast.expr) -> bool:
+    """Whether an expression stands for no tensor: it is computed of numbers."""
+    if isinstance(node, ast.Constant) or isinstance(scope.reader.value(node), (int, float)):
+        return True
+    parts = [node.left, node.right] if isinstance(node, ast.BinOp) else []
+    return bool(parts) and all(_is_number(scope, one) for one in parts)
+
+
+def _is_of_constructor(link: Link) -> bool:
+    """Whether the constructor of a module assigns an attribute: it runs before the module is moved."""
+    own = link.scope.names.get(link.variable.partition(".")[0])
+    is_attribute_of_module = link.how is How.ASSIGNED and "." in link.variable and isinstance(own, nn.Module)
+    return is_attribute_of_module and link.scope.code.co_name == "__init__"
+
+
+def _container(astray: Astray) -> object:
+    """The container of several tensors that stands on the line, all of them astray; None where there is none."""
+    link = astray.links[0]
+    value = link.scope.reader.value(link.node)
+    return value if _is_astray_as_a_whole(value, astray.met.operand.device) else None
+
+
+def _is_astray_as_a_whole(value: object, device: str) -> bool:
+    if not isinstance(value, (list, tuple, dict)) or len(value) < 2:
+        return False
+    parts = list(value.values()) if isinstance(value, dict) else list(value)
+    return all(isinstance(one, torch.Tensor) and str(one.device) == device for one in parts)
+
+
+def _of_elements(astray: Astray, container: object) -> Iterator[Remedy]:
+    """Where each element of a container is created, it is created on the device."""
+    assert isinstance(container, (list, tuple, dict))
+    keys = list(container) if isinstance(container, dict) else list(range(len(container)))
+    found: list[Remedy] = []
+    for key in keys:
+        first = replace(astray.links[0], keys=(key,))
+        links = way_of(astray.scene.sites, first, astray.met.operand.device)
+        found += [one for one in [next(_of_creation(replace(astray, links=links)), None)] if one is not None]
+    if len(found) == len(keys):
+        yield replace(found[0], changes=merged([change for one in found for change in one.changes]))
+
+
+def _of_assignment(astray: Astray) -> Iterator[Remedy]:
+    """Where an object that is no module is given the tensor to keep, it is given the moved one."""
+    for link in astray.links[1:]:
+        own, _, name = link.variable.partition(".")
+        is_kept = link.how is How.ASSIGNED and bool(name) and not link.keys
+        owner = link.scope.names.get(own, UNKNOWN) if is_kept else UNKNOWN
+        if owner is UNKNOWN or isinstance(owner, nn.Module) or not isinstance(link.value, torch.Tensor):
+            continue
+        device = next(devices_at(link.scope, link.node, astray.device, None, astray.scene.sites), None)
+        if device is None:
+            continue
+        if _may_be_none(astray, link):
+            text = link.text
+            change = replaced(link.scope, link.node, f"None if {text} is None else {text}.to({device})")
+        else:
+            change = followed_by(link.scope, link.node, f".to({device})")
+        if change is not None:
+            yield Remedy("move it where it is kept", (change,))
+
+
+def _may_be_none(astray: Astray, link: Link) -> bool:
+    """Whether other calls may pass None for the parameter that an assignment stores."""
+    deeper = astray.links[list(astray.links).index(link) + 1 :]
+    given = deeper[0] if isinstance(link.node, ast.Name) and deeper and deeper[0].how is How.PASSED else None
+    return given is not None and none_at_times(given.scope, given.node)
+
+
+def _of_move(astray: Astray) -> Iterator[Remedy]:
+    """Where the value was moved to a wrong device, it is moved to the right one."""
+    for link in reversed(astray.links):
+        call = link.core(astray.met.operand.device)
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in MOVES:
+            continue
+        device = next(
+            devices_at(link.scope, call, astray.device, astray.other if link is astray.links[0] else None), ""
+        )
+        if not device:
+            continue
+        if call.func.attr == "to" and call.args:
+            change = replaced(link.scope, call.args[0], device)
+        else:
+            change = replaced(link.scope, call, f"{link.scope.source.of(call.func.value)}.to({device})")
+        if change is not None:
+            yield Remedy("move it to the right device", (change,))
+
+
+def _device_beside(astray: Astray, link: Link, call: ast.Call) -> str | None:
+    """How the line that creates a value names the device that it is needed on."""
+    other = astray.other if link.scope.site is astray.scene.user else None
+    found = next(devices_at(link.scope, call, astray.device, other, astray.scene.sites), None)
+    if found is not None:
+        return found
+    for part in ast.walk(call):
+        # The size of another tensor: what is made in its likeness is to be beside it.
+        match part:
+            case (
+                ast.Attribute(value=ast.Name(id=name), attr="shape")
+                | ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="size"))
+            ) if name in link.scope.parameters and link.scope.site is None:
+                return f"{name}.device"
+    own = link.scope.parameters[0] if link.scope.parameters else ""
+    module = link.scope.names.get(own)
+    if (
+        isinstance(module, nn.Module)
+        and link.scope.code.co_name != "__init__"
+        and devices_of(module) == [astray.device]
+    ):
+        return device_of_part(own, module) or None
+    return f'"{astray.device}"' if link.scope.site is not None else None
+
+
+def _of_variable(astray: Astray) -> Iterator[Remedy]:
+    """A variable is moved before it is used, in the outermost function that holds just this tensor."""
+    live = [one for one in astray.links if one.how in (How.HERE, How.PASSED) and one.scope.site is not None]
+    told: list[Remedy] = []
+    for link in reversed(live):
+        scope, node = link.scope, link.node
+        name = link.core(astray.met.operand.device)
+        other = astray.other if scope.site is astray.scene.user else None
+        device = next(devices_at(scope, node, astray.device, other), None)
+        if isinstance(node, ast.Name) and (moved := _moved_elements(astray, link, device)) is not None:
+            yield Remedy("move them before they are used", (moved,))
+            continue
+        is_variable = isinstance(name, ast.Name) and not _is_of_comprehension(scope, name)
+        if is_variable and isinstance(name, ast.Name) and _is_local(scope, name.id) and _holds(scope, name, astray):
+            change = preceded_by(scope, node, f"{name.id} = {name.id}.to({device or _quoted(astray.device)})")
+        elif not (isinstance(node, ast.Name) and is_variable) and _holds(scope, node, astray):
+            change = followed_by(scope, node, f".to({device or _quoted(astray.device)})")
+        else:
+            continue
+        if change is not None:
+            remedy = Remedy("move it before it is used", (change,))
+            if device is not None:
+                yield remedy
+            else:
+                told.append(remedy)
+    yield from told
+
+
+def _of_filled(astray: Astray) -> Iterator[Remedy]:
+    """An attribute that an operation fills in place is moved before: the object keeps the tensor that is filled."""
+    scope, node = astray.links[0].scope, astray.links[0].node
+    match node:
+        case ast.Attribute(value=ast.Name(), attr=name):
+            owner = scope.reader.value(node.value)
+            if owner is not UNKNOWN and isinstance(dictionary_of(owner).get(name), torch.Tensor):
+                text = scope.source.of(node)
+                device = device_at(scope, node, astray.device, astray.other)
+                change = preceded_by(scope, node, f"{text} = {text}.to({device})")
+                if change is not None:
+                    yield Remedy("move it before it is filled in place", (change,))
+
+
+def _moved_elements(astray: Astray, link: Link, device: str | None) -> Change | None:
+    """A line that moves all tensors of a container, before it is used."""
+    assert isinstance(link.node, ast.Name)
+    scope, name = link.scope, link.node.id
+    value = scope.reader.value(link.node)
+    if not _is_astray_as_a_whole(value, astray.met.operand.device) or not _is_local(scope, name):
+        return None
+    to = f"to({device or _quoted(astray.device)})"
+    if type(value) is dict:
+        text = f"{{key: one.{to} for key, one in {name}.items()}}"
+    elif type(value) in (list, tuple):
+        text = f"[one.{to} for one in {name}]" if isinstance(value, list) else f"tuple(one.{to} for one in {name})"
+    else:
+        return None
+    return preceded_by(scope, link.node, f"{name} = {text}")
+
+
+def _is_of_comprehension(scope: Scope, node: ast.Name) -> bool:
+    """Whether a variable is one of a comprehension, before which there is no line that could exchange it."""
+    reached = scope.reaching(is_name(node.id), node)
+    return any(one is not None and not isinstance(one.statement, ast.stmt) for one in reached)
+
+
+def _holds(scope: Scope, node: ast.expr, astray: Astray) -> bool:
+    """Whether an expression stands for a tensor that is where the blamed one is."""
+    value = scope.reader.value(node)
+    return isinstance(value, torch.Tensor) and str(value.device) == astray.met.operand.device
+
+
+def _is_local(scope: Scope, name: str) -> bool:
+    """Whether an assignment to a variable is one to the variable that is read."""
+    return scope.is_module or name in scope.code.co_varnames
+
+
+def _of_line(astray: Astray) -> Iterator[Remedy]:
+    """The expression itself is moved, on the failing line, or where a caller passes it."""
+    for link in astray.links:
+        if link.how not in (How.HERE, How.PASSED) or link.scope.site is None:
+            continue
+        if isinstance(link.node, ast.Starred) or statement_of(link.scope, link.node) is None:
+            continue
+        other = astray.other if link.scope.site is astray.scene.user else None
+        device = device_at(link.scope, link.node, astray.device, other)
+        if link.how is How.HERE and _is_written(astray):
+            if astray.other is None:
+                return
+            device = device_at(link.scope, link.node, astray.met.operand.device, link.node)
+            change = followed_by(link.scope, astray.other, f".to({device})")
+            if change is not None:
+                yield Remedy("bring the other value to the device of the tensor that changes in place", (change,))
+            return
+        if not _is_tensor(link.scope, link.node):
+            continue
+        change = followed_by(link.scope, link.node, f".to({device})")
+        if change is not None:
+            yield Remedy("move it where it is used", (change,))
+
+
+def _is_tensor(scope: Scope, node: ast.expr) -> bool:
+    value = scope.reader.value(node)
+    return value is UNKNOWN or isinstance(value, torch.Tensor)
+
+
+def _quoted(device: str) -> str:
+    return f'"{device}"'
+
+
+# --- other troubles -----------------------------------------------------------------------------------------
+
+
+def node_of(scene: Scene, operand: Operand) -> tuple[Scope, ast.expr] | None:
+    """The expression of an operand on the failing line."""
+    scope = None if scene.user is None else Scope.at(scene.user)
+    if scope is None or operand.place is None or not operand.place.column:
+        return None
+    for node in ast.walk(scope.source.tree):
+        if isinstance(node, ast.expr) and node.lineno == operand.place.line and scope.place(node) == operand.place:
+            return scope, node
+    return None
+
+
+def with_way(scene: Scene, finding: Finding) -> Finding:
+    """A finding whose blamed operand tells how its value came to the line."""
+    found = node_of(scene, finding.operands[0]) if finding.operands and not finding.operands[0].history else None
+    if found is None or scene.user is None:
+        return finding
+    first, *others = finding.operands
+    links = trail(scene.sites, scene.user, found[1], first.device)
+    return replace(finding, operands=(replace(first, history=steps_of(links)), *others))
+
+
+def with_method(scene: Scene, operand: Operand, suffix: str) -> tuple[Change, ...]:
+    """An expression of the failing line with a method call behind it."""
+    found = node_of(scene, operand)
+    return () if found is None else _all(followed_by(*found, suffix))
+
+
+def with_argument(scene: Scene, operand: Operand, name: str, value: str, function: str = "") -> tuple[Change, ...]:
+    """The call that made a value with another keyword argument; on its way the first that is called `function`."""
+    found = node_of(scene, operand)
+    if found is None or scene.user is None:
+        return ()
+    links = trail(scene.sites, scene.user, found[1], operand.device)
+    for link in links:
+        for node in ast.walk(link.node):
+            if isinstance(node, ast.Call) and (
+                not function or function == link.scope.source.of(node.func).split(".")[-1]
+            ):
+                return _all(with_keyword(link.scope, node, name, value))
+    return ()
+
+
+def with_constant(scene: Scene, operand: Operand, replacement: Callable[[object], str]) -> tuple[Change, ...]:
+    """Another text in the place of the constant that an operand is, or was assigned.
+
+    Args:
+        scene: where.
+        operand: of the failing line.
+        replacement: the source to put there for a constant; empty for one that is not meant.
+    """
+    found = node_of(scene, operand)
+    if found is None or scene.user is None:
+        return ()
+    for link in trail(scene.sites, scene.user, found[1], ""):
+        for part in ast.walk(link.node):
+            text = replacement(part.value) if isinstance(part, ast.Constant) else ""
+            if text and isinstance(part, ast.Constant):
+                return _all(replaced(link.scope, part, text))
+    return ()
+
+
+def moved_by_choice(scene: Scene, choice: str) -> tuple[Change, ...]:
+    """The failing call of `cuda`, as one of `to` with a device that is chosen."""
+    scope = None if scene.user is None else Scope.at(scene.user)
+    node = scene.operation.node if scene.operation else None
+    match node:
+        case ast.Call(func=ast.Attribute(value=receiver, attr="cuda")) if scope is not None:
+            return _all(replaced(scope, node, f"{attached(scope.source.of(receiver))}.to({choice})"))
+    return ()
+
+
+def _all(change: Change | None) -> tuple[Change, ...]:
+    return () if change is None else (change,)

@@ -1,0 +1,196 @@
+"""How a line of the user's source can name a device: by a variable that holds it, or by something that is on it.
+
+An expression is offered only if each name in it is bound when the line is reached, and if its value, where the function
+still runs, is the device.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import nn
+
+from devlint_guard.program.bindings import is_name, own_nodes
+from devlint_guard.program.frames import Site
+from devlint_guard.program.functions import Scope
+from devlint_guard.program.stored import UNKNOWN, device_of_part, devices_of, dictionary_of, modules_in
+
+
+def device_at(
+    scope: Scope,
+    node: ast.expr | ast.stmt,
+    device: str,
+    other: ast.expr | None = None,
+) -> str:
+    """The best expression for a device on a line; its name in quotes if nothing on that line tells it.
+
+    Args:
+        scope: what the line is in.
+        node: on the line.
+        device: it.
+        other: a value that is on the device, if it is of this scope.
+    """
+    return next(devices_at(scope, node, device, other), f'"{device}"')
+
+
+def devices_at(
+    scope: Scope,
+    node: ast.expr | ast.stmt,
+    device: str,
+    other: ast.expr | None = None,
+    sites: Sequence[Site] = (),
+) -> Iterator[str]:
+    """The expressions for a device on a line, the best first; inner ones of `sites` may have moved a module since."""
+    names = {
+        name: value
+        for name, value in _known(scope, node)
+        if not _has_moved(scope, value) and not _is_moved_later(scope, node, value, sites)
+    }
+    tensors = [name for name, value in names.items() if _is_on(value, device)]
+    own = _text_of_other(scope, node, other, device)
+    variables = list(_variables(names, device))
+    # In a method of a module, a device that was noted once may be that of before the last move.
+    inside = isinstance(names.get("self"), nn.Module)
+    if own and inside:
+        yield own
+    yield from (f"{name}.device" for name in tensors if inside)
+    yield from variables
+    if own:
+        yield own
+    yield from (f"{name}.device" for name in tensors)
+    for name, value in sorted(names.items(), key=lambda item: item[0] != "self"):
+        if isinstance(value, nn.Module):
+            if devices_of(value) == [device]:
+                yield from filter(None, [device_of_part(name, value)])
+        elif not isinstance(value, type):
+            for key, part in dictionary_of(value).items():
+                if not isinstance(part, nn.Module) or devices_of(part) != [device]:
+                    continue
+                if not (_has_moved(scope, part) or _is_moved_later(scope, node, part, sites)):
+                    yield from filter(None, [device_of_part(f"{name}.{key}", part)])
+
+
+def _known(scope: Scope, node: ast.expr | ast.stmt) -> Iterator[tuple[str, object]]:
+    """The variables that are bound when a line is reached, the nearest first."""
+    definition = scope.definition
+    before = node if isinstance(node, ast.expr) else ast.copy_location(ast.Name(""), node)
+    for name, value in scope.names.items():
+        if name.startswith("__"):
+            continue
+        reached = scope.reaching(is_name(name), before)
+        later = list(_targets_after(definition, name, before)) if definition is not None else []
+        if reached and (None not in reached or name in scope.parameters) and not later:
+            yield name, value
+    if not scope.is_module:
+        local = set(scope.code.co_varnames)
+        yield from (
+            (name, value)
+            for name, value in scope.more_names.items()
+            if not name.startswith("__")
+            and name not in local
+            and _is_bound_then(scope, name)
+            and isinstance(value, (str, torch.device, torch.Tensor, nn.Module))
+        )
+
+
+def _is_bound_then(scope: Scope, name: str) -> bool:
+    """Whether a variable of the file had its value when a function that has ended was called."""
+    while scope.call is not None:
+        scope, call = scope.call
+        if scope.is_module:
+            return None not in scope.reaching(is_name(name), call)
+    return True
+
+
+def _is_moved_later(scope: Scope, node: ast.expr | ast.stmt, value: object, sites: Sequence[Site]) -> bool:
+    """Whether a function that runs has moved a module after it had passed a line."""
+    if scope.site is None or not isinstance(value, nn.Module) or _keeps_its_device(value):
+        return False
+    inner = next((index for index, one in enumerate(sites) if one.frame is scope.site.frame), len(sites))
+    deeper = [Scope.at(one) for one in sites[inner + 1 :] if one.is_user]
+    if any(_moves_after(one, 0, value) for one in deeper if one is not None):
+        return True
+    return _moves_after(scope, node.lineno, value)
+
+
+def _moves_after(scope: Scope, line: int, value: nn.Module) -> bool:
+    """Whether a function moves a module, or one that holds it, below a line."""
+    for node in own_nodes(scope.definition) if scope.definition is not None else ():
+        match node:
+            case ast.Call(func=ast.Attribute(value=receiver, attr="to" | "cuda" | "cpu")) if node.lineno > line:
+                moved = scope.reader.value(receiver)
+                if isinstance(moved, nn.Module) and any(one is value for one in modules_in(moved)):
+                    return True
+    return False
+
+
+def _has_moved(scope: Scope, value: object) -> bool:
+    """Whether a module, in a function that no longer runs, may have been elsewhere while it ran."""
+    if scope.site is not None or not isinstance(value, nn.Module) or _keeps_its_device(value):
+        return False
+    if scope.call is None:
+        return True
+    caller, call = scope.call
+    return caller.site is None or _moves_after(caller, call.lineno, value)
+
+
+def _targets_after(definition: ast.AST, name: str, before: ast.expr) -> Iterator[ast.Name]:
+    """Where a variable is bound again from this line on: its value then is not the one that it has now."""
+    for one in ast.walk(definition):
+        match one:
+            case ast.Name(id=found, ctx=ast.Store(), lineno=line) if found == name and line >= before.lineno:
+                yield one
+
+
+def _text_of_other(scope: Scope, node: ast.expr | ast.stmt, other: ast.expr | None, device: str) -> str:
+    if not isinstance(other, (ast.Name, ast.Attribute)):
+        return ""
+    value = scope.reader.value(other)
+    text = scope.source.of(other)
+    base: ast.expr = other
+    while isinstance(base, ast.Attribute):
+        base = base.value
+    bound = isinstance(base, ast.Name) and any(name == base.id for name, _ in _known(scope, node))
+    if isinstance(value, nn.Module):
+        return device_of_part(text, value) if bound and devices_of(value) == [device] else ""
+    return f"{text}.device" if bound and _is_on(value, device) else ""
+
+
+def _variables(names: dict[str, object], device: str) -> Iterator[str]:
+    for name, value in names.items():
+        if names_device(value, device):
+            yield name
+    for name, value in names.items():
+        if isinstance(value, (torch.Tensor, type)):
+            continue
+        if _keeps_its_device(value):
+            yield f"{name}.device"
+            continue
+        for key, part in dictionary_of(value).items():
+            if names_device(part, device) and not key.startswith("_"):
+                yield f"{name}.{key}"
+
+
+def _keeps_its_device(value: object) -> bool:
+    """Whether a module has Lightning's `device`, which is always where the module is; by now it may have been moved."""
+    found = getattr(type(value), "device", None)
+    return isinstance(found, property) and "lightning" in getattr(found.fget, "__module__", "")
+
+
+def names_device(value: object, device: str) -> bool:
+    """Whether a value names a device; `cuda` is the current one."""
+    if not isinstance(value, (str, torch.device)) or not str(value).startswith(("cpu", "cuda", "mps", "xpu")):
+        return False
+    try:
+        named = torch.device(value)
+    except RuntimeError:
+        return False
+    if named.index is None and named.type == "cuda" and torch.cuda.is_initialized():
+        named = torch.device("cuda", torch.cuda.current_device())
+    return str(named) == device
+
+
+def _is_on(value: object, device: str) -> bool:
+    return value is not UNKNOWN and isinstance(value, torch.Tensor) and str(value.device) == device

@@ -1,0 +1,106 @@
+"""The links of the way back of a value: an expression each, and how it gave the next one its value."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import torch
+from torch.utils.data import DataLoader
+
+from devlint_guard.explain.cores import core, inner
+from devlint_guard.finding import Step
+from devlint_guard.program.bindings import Key
+from devlint_guard.program.functions import Scope
+from devlint_guard.program.stored import UNKNOWN
+
+
+class How(enum.Enum):
+    """How an expression gave the next one its value."""
+
+    HERE = "is"
+    PASSED = "is passed as"
+    DEFAULT = "is not given to"
+    ASSIGNED = "comes from"
+    TAKEN = "is taken from"
+    APPENDED = "is appended as"
+    RETURNED = "is returned as"
+    YIELDED = "is yielded as"
+    PLACED = "is placed on"
+    GATHERED = "is gathered by"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One expression on the way.
+
+    Attributes:
+        statement: of an assignment or a loop, the statement.
+        variable: the name that it gave a value.
+        keys: the way from its value to the value that is followed.
+        value: the object that is followed, UNKNOWN where it is no longer the same.
+    """
+
+    how: How
+    scope: Scope
+    node: ast.expr
+    statement: ast.AST | None = None
+    variable: str = ""
+    keys: tuple[Key, ...] = ()
+    value: object = UNKNOWN
+
+    @property
+    def text(self) -> str:
+        """Its source."""
+        return self.scope.source.of(self.node)
+
+    @property
+    def step(self) -> Step:
+        """As a report tells it."""
+        return Step(f"{self.how.value} `{shortened(self.text)}`", self.scope.place(self.node))
+
+    @property
+    def names_a_tensor(self) -> bool:
+        """Whether it has a variable in it that holds a tensor."""
+        names = (one for one in ast.walk(self.node) if isinstance(one, ast.Name))
+        return any(isinstance(self.scope.reader.value(one), torch.Tensor) for one in names)
+
+    def core(self, device: str) -> ast.expr:
+        """The innermost part that its value, on a device, comes from."""
+        return core(self.scope.reader, self.node, device, self.keys)
+
+    def tensor(self, device: str) -> torch.Tensor | None:
+        """The outermost part on its way inwards that is a tensor which is still there."""
+        reader, node, keys = self.scope.reader, self.node, self.keys
+        while not isinstance(value := reader.value(node), torch.Tensor):
+            part = inner(reader, node, keys, device)
+            if part is None:
+                return None
+            node, keys, _ = part
+        return value
+
+
+def shortened(text: str) -> str:
+    """The beginning of a long piece of source."""
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def steps_of(links: Sequence[Link]) -> tuple[Step, ...]:
+    """A way as a report tells it, the oldest first; of a long one, both ends."""
+    told = list(links[1:])
+    for number, link in enumerate(told, 1):
+        if link.how is How.TAKEN and isinstance(link.scope.reader.value(link.core("")), DataLoader):
+            told = told[:number]  # it makes its batches out of sight
+            break
+    if len(told) > 2 * _SHOWN:  # without what is only passed on under its name
+        told = [one for one in told if one.how is not How.PASSED or one.text != one.variable]
+    shown = told if len(told) <= 2 * _SHOWN else [*told[:_SHOWN], *told[-_SHOWN:]]
+    return tuple(link.step for link in shown[::-1])
+
+
+_LONGEST: Final = 60
+_SHOWN: Final = 4
+"""A report tells so many steps from the line that fails, and so many from the one where the value was made."""

@@ -1,0 +1,301 @@
+"""Values that must be together and are not: which of them to move, under which code, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import nn
+
+from devlint_guard.advise.candidates import remedy_for
+from devlint_guard.advise.remedy import Astray, Remedy, register_as_buffer
+from devlint_guard.advise.resumed import MOVE_FIRST, order_of, parameter_of
+from devlint_guard.explain.links import Link, steps_of
+from devlint_guard.explain.messages import Message, Trouble
+from devlint_guard.explain.operands import Met, Scene, found_operand, meeting, operand
+from devlint_guard.explain.trail import trail
+from devlint_guard.finding import Finding, Operand, Role, Step
+from devlint_guard.findings.parallel import misplaced
+from devlint_guard.program import naming
+from devlint_guard.program.expressions import attached, numbered
+from devlint_guard.program.stored import device_of_part, devices_of, registered_in
+
+
+def apart(scene: Scene, message: Message) -> Finding:
+    """The finding on values that are apart, when PyTorch has raised."""
+    if "function" in message.fields:
+        return _of_backward(message)
+    found = misplaced(scene)
+    return found if found is not None else finding_on(scene, meeting(scene, message), message)
+
+
+def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
+    """The finding about values on different devices, for every source of that knowledge."""
+    if message.trouble is Trouble.INDEX:
+        # Indices on the CPU select from anything.
+        met = [one for index, one in enumerate(met) if index == 0 or one.operand.device != "cpu"]
+    blamed = _blamed(scene, met, message)
+    ordered = [met[blamed], *met[:blamed], *met[blamed + 1 :]] if met else []
+    if not ordered or len({one.operand.device for one in ordered}) < 2:
+        return Finding("DEV101", _without_names(message), operands=tuple(one.operand for one in ordered))
+    first, second = ordered[0], next(one for one in ordered if one.operand.device != ordered[0].operand.device)
+    others = [one for one in ordered[1:] if one is not second]
+    second = _called_instead(scene, first, second)
+    links = _way_of(scene, first)
+    code = _code(scene, first, second, message)
+    remedy = _remedy(scene, code, first, second, links, others)
+    history, changes = _history(scene, first, links, remedy), () if remedy is None else remedy.changes
+    if code == "DEV206":
+        state = first.tensor if first.tensor is not None else first.value
+        parameter = parameter_of(scene, state)
+        if parameter is not None:
+            history, changes = order_of(scene, parameter)
+            second = Met(found_operand(scene, parameter), parameter)
+    first = replace(first, operand=replace(first.operand, history=history))
+    met_there = replace(second.operand, history=_recorded(scene, second))
+    operands = (replace(first.operand, blamed=True), met_there, *(one.operand for one in others))
+    text = _text(scene, code, first.operand, second.operand)
+    return Finding(
+        code,
+        text,
+        operands=operands,
+        help=tuple(_help(scene, code, first, second, remedy)),
+        changes=changes,
+    )
+
+
+def _called_instead(scene: Scene, blamed: Met, other: Met) -> Met:
+    """The module that is called, where an argument is elsewhere: it says where all arguments have to be."""
+    if isinstance(blamed.value, nn.Module) or isinstance(other.value, nn.Module):
+        return other
+    for term in scene.operation.terms if scene.operation and not scene.carried else ():
+        if term.callee and isinstance(term.value, nn.Module) and term.device == other.operand.device:
+            found = registered_in(term.value)
+            return Met(operand(scene, term, found[0] if found else None), term.value, node=term.node)
+    return other
+
+
+# --- where it comes from ------------------------------------------------------------------------------------
+
+
+def _way_of(scene: Scene, met: Met) -> list[Link]:
+    """The way of the blamed value back, the failing line first; empty if it is not on that line."""
+    if scene.user is None or met.node is None or scene.carried is not None:
+        return []
+    return trail(scene.sites, scene.user, met.node, met.operand.device.partition(" and ")[0], met.value)
+
+
+def _history(scene: Scene, met: Met, links: Sequence[Link], remedy: Remedy | None) -> tuple[Step, ...]:
+    """Where a value was made and how it came to the line: as recorded, and as the source says."""
+    if remedy is not None and remedy.cause is not None:
+        return (remedy.cause,)
+    recorded = _recorded(scene, met)
+    lines = {(step.place.file, step.place.line) for step in recorded if step.place}
+    places = [one.step.place for one in links]
+    new = [place is not None and (place.file, place.line) not in lines for place in places]
+    told = [one for one, is_new in zip(links, new, strict=True) if is_new or one is links[0] or one.names_a_tensor]
+    return (*recorded, *steps_of(told))
+
+
+def _recorded(scene: Scene, met: Met) -> tuple[Step, ...]:
+    """Where a value was created and moved, if the run was recorded."""
+    tensor = met.tensor if met.tensor is not None else met.value
+    if scene.history is None or not isinstance(tensor, torch.Tensor):
+        return met.operand.history
+    return met.operand.history or scene.history(tensor)
+
+
+def _remedy(
+    scene: Scene, code: str, blamed: Met, other: Met, links: Sequence[Link], others: Sequence[Met]
+) -> Remedy | None:
+    if code in ("DEV602", "DEV206") or not (links or blamed.operand.role is Role.MODULE):
+        return None
+    return remedy_for(Astray(scene, blamed, links, other.operand.device.partition(" and ")[0], other.node), others)
+
+
+def _of_backward(message: Message) -> Finding:
+    """On a gradient that a function of the user's has made; where it stands is on no frame."""
+    name = message.fields["function"]
+    wanted, has = message.devices
+    made = Operand(name, Role.GRADIENT, has, blamed=True)
+    return Finding(
+        "DEV101",
+        f"`{name}` has made a gradient on {has} of one on {wanted}",
+        operands=(made,),
+        help=("return gradients on the device of the values that they belong to",),
+    )
+
+
+def _without_names(message: Message) -> str:
+    if len(message.devices) > 1:
+        return f"a value on {message.devices[0]} meets one on {message.devices[1]}"
+    return "values on different devices meet"
+
+
+def _text(scene: Scene, code: str, blamed: Operand, other: Operand) -> str:
+    operation = scene.operation.text if scene.operation and not scene.carried else ""
+    if code == "DEV102" and other.role is Role.MODULE:
+        return f"`{blamed.name}` is on {blamed.device}, but `{other.name}`, which takes it, is on {other.device}"
+    if blamed.role is Role.MODULE and code in ("DEV102", "DEV108", "DEV202"):
+        why = ": `.to()` skips modules in a Python list or dict" if code == "DEV202" else ""
+        return f"`{blamed.name}` is on {blamed.device}, but its input `{other.name}` is on {other.device}{why}"
+    if code == "DEV206" and other.role is Role.PARAMETER:
+        return f"the optimizer's {blamed.name} is on {blamed.device}, the parameter on {other.device}"
+    both = f"`{blamed.name}` is on {blamed.device} and `{other.name}` on {other.device}"
+    if code == "DEV104":
+        return f"{both}: an index selects from one device"
+    return f"{both}: `{operation}` needs both on the same device" if operation else both
+
+
+# --- which one ----------------------------------------------------------------------------------------------
+
+
+def _blamed(scene: Scene, met: Sequence[Met], message: Message) -> int:
+    """Return the value to move: one apart from its module, one without data, or one on the CPU.
+
+    PyTorch's text often names the innocent one, so it has no vote.
+    """
+    if not met:
+        return 0
+    replica = message.fields.get("replica")
+    usual = f"cuda:{replica}" if replica else _usual_device(scene, met)
+    deliberate = _is_meta_deliberate(scene, met)
+    ranks = [_rank(one, usual, deliberate) for one in met]
+    return ranks.index(max(ranks))
+
+
+def _usual_device(scene: Scene, met: Sequence[Met]) -> str:
+    """The device that holds most of the module around the line; empty where there is none."""
+    given = [scene.roots[name] for name in scene.given]
+    around = [module for module in scene.modules[:1] if not any(one.value is module for one in met)]
+    devices = [device for module in given or around for device in devices_of(module)]
+    if not devices and all(one.operand.device != "cpu" for one in met):
+        # Between two accelerators, that of the networks in the user's variables decides.
+        networks = [module for module in scene.roots.values() if not any(one.value is module for one in met)]
+        devices = [device for module in networks for device in devices_of(module) if device != "cpu"]
+    return "" if not devices or (len(set(devices)) > 1 and "cpu" not in devices) else devices[0]
+
+
+_SUSPICION = {
+    Role.ATTRIBUTE: 3,
+    Role.OPTIMIZER_STATE: 4,
+    Role.GRADIENT: 1,
+}
+
+
+def _is_meta_deliberate(scene: Scene, met: Sequence[Met]) -> bool:
+    """Whether a module has data in a network that is on meta as a whole; such a network lacks no checkpoint."""
+    has_data = any(isinstance(one.value, nn.Module) and one.operand.device != "meta" for one in met)
+    return has_data and _usual_device(scene, met) == "meta"
+
+
+def _rank(met: Met, usual: str, is_meta_deliberate: bool = False) -> tuple[int, ...]:
+    operand = met.operand
+    without_data = operand.device == "meta" and not is_meta_deliberate
+    # A module that is on the CPU may just as well be the one that was not moved.
+    astray = usual not in ("", "cpu") and operand.device != usual
+    on_cpu = operand.device == "cpu"
+    named = operand.role is not Role.TEMPORARY
+    # Of two values on accelerators, that which no network computed follows the other.
+    given = isinstance(met.value, torch.Tensor) and not met.value.requires_grad
+    is_current = _is_current(operand.device)
+    return (
+        without_data,
+        astray,
+        on_cpu,
+        met.factory,
+        _SUSPICION.get(operand.role, 0),
+        given or met.value is None,
+        named,
+        not is_current,
+    )
+
+
+def _is_current(device: str) -> bool:
+    """Whether a device is the one that `cuda` without a number means."""
+    return not device.startswith("cuda:") or str(numbered(torch.device("cuda"))) in ("cuda", device)
+
+
+# --- which code ---------------------------------------------------------------------------------------------
+
+
+def _code(scene: Scene, blamed: Met, other: Met, message: Message) -> str:
+    role = blamed.operand.role
+    is_empty = "meta" in (blamed.operand.device, other.operand.device)
+    if is_empty and not _is_meta_deliberate(scene, (blamed, other)):
+        return "DEV602"
+    if Role.OPTIMIZER_STATE in (role, other.operand.role):
+        return "DEV206"
+    if message.trouble is Trouble.INDEX:
+        return "DEV104"
+    if role is Role.ATTRIBUTE:
+        return "DEV108" if _is_criterion(scene) else "DEV201"
+    if role is Role.MODULE and _in_plain_container(scene, blamed):
+        return "DEV202"
+    if role is Role.MODULE and isinstance(blamed.value, nn.Module) and len(devices_of(blamed.value)) > 1:
+        return "DEV601"
+    if role in (Role.BUFFER, Role.MODULE) and _is_criterion(scene, blamed.value):
+        return "DEV108"
+    is_input = blamed.node is None or other.node is not None or other.operand.role in (Role.ARGUMENT, Role.TEMPORARY)
+    if Role.MODULE in (role, other.operand.role) and is_input:
+        return "DEV102"
+    return "DEV101"
+
+
+def _is_criterion(scene: Scene, value: object = None) -> bool:
+    """Whether a loss, or a metric, is being called."""
+    modules = [value] if isinstance(value, nn.Module) else scene.modules[-1:]
+    return any(type(module).__module__.startswith(("torch.nn.modules.loss", "torchmetrics")) for module in modules)
+
+
+def _in_plain_container(scene: Scene, met: Met) -> bool:
+    if not isinstance(met.value, nn.Module):
+        return False
+    return "[" in naming.module_path(met.value, scene.roots)
+
+
+# --- what to change -----------------------------------------------------------------------------------------
+
+
+def _help(scene: Scene, code: str, blamed: Met, other: Met, remedy: Remedy | None) -> list[str]:
+    mine = blamed.operand
+    target = _device_expression(other)
+    if code == "DEV602":
+        return [
+            f"`{mine.name}` has no data: load its checkpoint (is a key missing?) or materialise it with `to_empty`",
+        ]
+    if code == "DEV206":
+        return [MOVE_FIRST]
+    if remedy is not None:
+        return [remedy.text]
+    if code == "DEV202":
+        return [
+            "keep the modules in `nn.ModuleList` or `nn.ModuleDict`, so that they move with the module that holds them"
+        ]
+    if mine.role is Role.ATTRIBUTE:
+        key = mine.qualified.rpartition(".")[2] or mine.name
+        if key.isidentifier():
+            return [register_as_buffer(key)]
+        return ["keep it as a buffer, not in a container, so that it moves with its module"]
+    if mine.role is Role.MODULE:
+        return [f"move the module to where its input is: `{moved(mine.name, target)}`"]
+    if mine.role in (Role.BUFFER, Role.PARAMETER):
+        return [f"move the module that holds it, after everything is attached to it: `.to({target})`"]
+    return [f"move it: `{moved(mine.name, target)}`"] if blamed.node is not None and mine.name else []
+
+
+def moved(text: str, device: str) -> str:
+    """The source of a move."""
+    return f"{attached(text)}.to({device})"
+
+
+def _device_expression(met: Met) -> str:
+    """How the user's source may write the device of a value."""
+    name = met.operand.name
+    if met.operand.role is Role.MODULE and name:
+        part = device_of_part(name, met.value) if isinstance(met.value, nn.Module) else ""
+        return part or f'"{met.operand.device}"'
+    if name.replace(".", "").replace("_", "").isalnum() and met.operand.role is not Role.TEMPORARY:
+        return f"{name}.device"
+    return f'"{met.operand.device}"'

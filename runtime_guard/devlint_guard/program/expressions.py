@@ -1,0 +1,533 @@
+"""What the values in a failing expression are, read from its frame without running any code of the program.
+
+Names, attributes and constant subscripts are looked up; `__getattr__`, properties and calls are not run. Of a call,
+only the device of its result may be known: `torch.zeros(2)` is on the default device, `x.float()` where `x` is.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import torch
+from torch import nn
+
+from devlint_guard.program.bindings import definition_of
+from devlint_guard.program.frames import Site, Source, is_user_code, node_at, source_of, source_of_file
+from devlint_guard.program.stored import UNKNOWN, attribute, devices_of, element, tensors_in, tensors_of
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One of the values that an operation takes.
+
+    Attributes:
+        text: as the source has it, with the way into a container: `features[2]`.
+        node: where it stands; several terms of one container share theirs.
+        device: where it is; of a module that is split, each device, joined by ` and `.
+        value: the tensor, module or generator; None where only its device is known.
+        share: of a container whose tensors are apart, how many are here: `2 of 3`.
+        callee: it is the module that is called.
+        factory: it creates a tensor and names no device.
+    """
+
+    text: str
+    node: ast.expr
+    device: str
+    value: torch.Tensor | nn.Module | torch.Generator | None = None
+    share: str = ""
+    callee: bool = False
+    factory: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What an operation is given: its source, its keyword in a call or "", its value or UNKNOWN."""
+
+    text: str
+    node: ast.expr
+    keyword: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """The operation that a frame is at.
+
+    Attributes:
+        text: what a message calls it: `+`, `torch.cat`, `net`, `[…]`.
+        node: the expression.
+        terms: the values it takes whose device is known.
+        open_terms: those whose device is not; they may be no tensors at all.
+        arguments: of a call, all that it is given.
+    """
+
+    text: str
+    node: ast.AST
+    terms: tuple[Term, ...]
+    open_terms: tuple[Argument, ...]
+    arguments: tuple[Argument, ...] = ()
+
+    @property
+    def devices(self) -> set[str]:
+        """The devices of the terms."""
+        return {device for term in self.terms for device in term.device.split(" and ")}
+
+
+def operation_at(site: Site) -> Operation | None:
+    """The operation that a frame is at; None where its source cannot be had.
+
+    Where only the statement is known (CPython 3.10), the operation in it whose terms are apart.
+    """
+    source, node = source_of(site), node_at(site)
+    if source is None or node is None:
+        return None
+    if isinstance(node, ast.stmt) and not isinstance(node, (ast.Expr, ast.AugAssign)):
+        return part_at(site, node) or Reader.at(site, source).operation(node)
+    return Reader.at(site, source).operation(node)
+
+
+def part_at(site: Site, node: ast.AST) -> Operation | None:
+    """The first operation in a node whose terms are apart; None where all are together."""
+    source = source_of(site)
+    if source is None:
+        return None
+    reader = Reader.at(site, source)
+    found = (reader.operation(part) for part in _operations(node))
+    return next((operation for operation in found if len(operation.devices) > 1), None)
+
+
+def _operations(whole: ast.AST) -> list[ast.expr]:
+    """The operations in a node in the order of their evaluation, operands before what takes them."""
+    kinds = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript)
+    found = [node for node in ast.walk(whole) if isinstance(node, kinds)]
+    return sorted(found, key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0, -node.col_offset))
+
+
+class Reader:
+    """Reads the expressions of one frame."""
+
+    def __init__(self, source: Source, names: Mapping[str, object], more_names: Mapping[str, object]) -> None:
+        self._source = source
+        self._locals = names
+        self._globals = more_names
+
+    @classmethod
+    def at(cls, site: Site, source: Source) -> Reader:
+        """The reader of a frame."""
+        return cls(source, site.frame.f_locals, site.frame.f_globals)
+
+    # --- the operation ---
+
+    def operation(self, node: ast.AST) -> Operation:
+        """An operation with its operands."""
+        while isinstance(node, (ast.Expr, ast.Await, ast.NamedExpr)) or (
+            isinstance(node, (ast.Return, ast.Assign, ast.AnnAssign)) and node.value is not None and not _stores(node)
+        ):
+            assert node.value is not None
+            node = node.value
+        taken = list(self._taken(node))
+        terms: list[Term] = []
+        unknown: list[Argument] = []
+        for part in taken:
+            found = self.terms(part, callee=isinstance(node, ast.Call) and part is node.func)
+            terms += found
+            if not found and self.value(part) is UNKNOWN:
+                unknown.append(Argument(self._source.of(part), part, "", UNKNOWN))
+        return Operation(self._name(node), node, tuple(terms), tuple(unknown), tuple(self._arguments(node)))
+
+    def _arguments(self, node: ast.AST) -> Iterator[Argument]:
+        if isinstance(node, ast.Call):
+            given = [("", argument) for argument in node.args] + [(one.arg or "", one.value) for one in node.keywords]
+            for keyword, argument in given:
+                yield Argument(self._source.of(argument), argument, keyword, self.value(argument))
+
+    def _taken(self, node: ast.AST) -> Iterator[ast.expr]:
+        """The expressions whose values an operation takes."""
+        match node:
+            case ast.Call():
+                if isinstance(self.value(node.func), (nn.Module, functools.partial)):
+                    yield node.func
+                elif isinstance(node.func, ast.Attribute):
+                    yield node.func.value
+                elif not isinstance(node.func, ast.Name):
+                    yield node.func
+                for argument in node.args:
+                    yield argument.value if isinstance(argument, ast.Starred) else argument
+                yield from (keyword.value for keyword in node.keywords)
+            case ast.BinOp():
+                yield from (node.left, node.right)
+            case ast.Compare():
+                yield from (node.left, *node.comparators)
+            case ast.Subscript() | ast.Attribute():
+                assignment = self._assignment_to(node)
+                yield node.value
+                if assignment is not None:
+                    # Indices of what is assigned to may be anywhere.
+                    yield assignment
+                elif isinstance(node, ast.Subscript):
+                    yield from node.slice.elts if isinstance(node.slice, ast.Tuple) else (node.slice,)
+            case ast.AugAssign():
+                yield from (node.target, node.value)
+            case ast.Assign() | ast.AnnAssign():
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                stored = [target for target in targets if isinstance(target, (ast.Subscript, ast.Attribute))]
+                for target in stored:
+                    yield from self._taken(target)
+                if not stored and node.value is not None:
+                    yield node.value
+            case ast.expr():
+                yield from (child for child in ast.walk(node) if isinstance(child, (ast.Name, ast.Attribute)))
+
+    def _assignment_to(self, target: ast.expr) -> ast.expr | None:
+        if isinstance(getattr(target, "ctx", None), ast.Store):
+            for node in ast.walk(self._source.tree):
+                if isinstance(node, ast.Assign) and target in node.targets:
+                    return node.value
+        return None
+
+    def _name(self, node: ast.AST) -> str:
+        match node:
+            case ast.Call():
+                return self._callee_name(node.func)
+            case ast.BinOp():
+                return _SYMBOLS.get(type(node.op), "…")
+            case ast.AugAssign():
+                return _SYMBOLS.get(type(node.op), "…") + "="
+            case ast.Compare():
+                return _SYMBOLS.get(type(node.ops[0]), "…")
+            case ast.Subscript():
+                return "[…] =" if isinstance(node.ctx, ast.Store) else "[…]"
+            case ast.expr():
+                return self._source.of(node)
+        return ""
+
+    def _callee_name(self, func: ast.expr) -> str:
+        """The called function: the full name for a public function of torch, the short name for a method of a
+        tensor."""
+        value = self.value(func)
+        if isinstance(func, ast.Attribute) and value is UNKNOWN:
+            return func.attr
+        if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)):
+            home, name = getattr(value, "__module__", None) or "", value.__name__
+            if home.partition(".")[0] == "torch" and not home.startswith("torch._"):
+                return f"{home}.{name}"
+        return self._source.of(func)
+
+    # --- terms ---
+
+    def terms(self, node: ast.expr, *, callee: bool = False) -> list[Term]:
+        """The tensors, modules and generators that an expression stands for, one for each device of a container."""
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            return [term for element in node.elts for term in self.terms(element)]
+        if isinstance(node, ast.Dict):
+            return [term for value in node.values for term in self.terms(value)]
+        if isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.Lambda)):
+            return []
+        if isinstance(node, ast.IfExp) and (chosen := self.chosen(node)) is not None:
+            return self.terms(chosen)
+        text, value = self._source.of(node), self.value(node)
+        if isinstance(value, (torch.Tensor, torch.Generator)):
+            return [Term(text, node, str(value.device), value, callee=callee)]
+        if isinstance(value, nn.Module):
+            devices = devices_of(value) or list(dict.fromkeys(str(one.device) for _, one in tensors_of(value)))
+            return [Term(text, node, " and ".join(devices), value, callee=callee)] if devices else []
+        if value is not UNKNOWN:
+            return _grouped(text, node, list(tensors_in(value)) or list(tensors_of(value)))
+        device = numbered(self.device(node))
+        if device is None:
+            return []
+        return [Term(text, node, str(device), callee=callee, factory=self._is_factory(node))]
+
+    # --- values ---
+
+    def value(self, node: ast.AST) -> object:
+        """What an expression stands for, UNKNOWN where that would run code."""
+        match node:
+            case ast.Constant():
+                return node.value
+            case ast.Name():
+                for names in (self._locals, self._globals):
+                    if node.id in names:
+                        return names[node.id]
+                builtins = self._globals.get("__builtins__")
+                if isinstance(builtins, dict):  # as in any file but the one that is run
+                    return builtins.get(node.id, UNKNOWN)
+                return getattr(builtins, node.id, UNKNOWN) if isinstance(builtins, types.ModuleType) else UNKNOWN
+            case ast.Attribute():
+                owner = self.value(node.value)
+                found = UNKNOWN if owner is UNKNOWN else attribute(owner, node.attr)
+                return self._of_property(owner, node.attr) if found is UNKNOWN is not owner else found
+            case ast.Subscript():
+                owner, key = self.value(node.value), self.value(node.slice)
+                return UNKNOWN if owner is UNKNOWN or key is UNKNOWN else element(owner, key)
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as number)):
+                return -number
+            case ast.NamedExpr():
+                return self.value(node.value)
+            case ast.IfExp():
+                chosen = self.chosen(node)
+                return UNKNOWN if chosen is None else self.value(chosen)
+            case ast.Call(keywords=[]) if self.value(node.func) is torch.device:
+                values = [self.value(argument) for argument in node.args]
+                return as_device(values[0]) or UNKNOWN if len(values) == 1 else UNKNOWN
+        return UNKNOWN
+
+    def _of_property(self, owner: object, name: str) -> object:
+        """What a property of the user's returns that only names it, `return self._mask`: read, not run."""
+        held = next((vars(base)[name] for base in type(owner).__mro__ if name in vars(base)), None)
+        function = held.fget if isinstance(held, property) else None
+        if not isinstance(function, types.FunctionType) or not is_user_code(function.__code__, function.__module__):
+            return UNKNOWN
+        source = source_of_file(function.__code__.co_filename)
+        definition = None if source is None else definition_of(source.tree, function.__code__)
+        match definition:
+            case ast.FunctionDef(body=[*_, ast.Return(value=ast.Attribute() as value)]) if source is not None:
+                only = len([one for one in definition.body if not isinstance(one, ast.Expr)]) == 1
+                names = {function.__code__.co_varnames[0]: owner}
+                return Reader(source, names, {}).value(value) if only else UNKNOWN
+        return UNKNOWN
+
+    def chosen(self, node: ast.IfExp) -> ast.expr | None:
+        """The branch of a conditional expression that is taken; None where its test would run code."""
+        answer = self.truth(node.test)
+        return None if answer is None else node.body if answer else node.orelse
+
+    def truth(self, test: ast.expr) -> bool | None:
+        """Whether a test holds; None where that would run code."""
+        match test:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                answer = self.truth(operand)
+                return None if answer is None else not answer
+            case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as operator], comparators=[right]):
+                one, other = self.value(left), self.value(right)
+                known = one is not UNKNOWN and other is not UNKNOWN
+                return (one is other) is isinstance(operator, ast.Is) if known else None
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as operator], comparators=[right]):
+                one, other = self.value(left), self.value(right)
+                known = type(one) in _PLAIN and type(other) in _PLAIN
+                return (one == other) is isinstance(operator, ast.Eq) if known else None
+            case ast.BoolOp(op=operator, values=values):
+                answers = [self.truth(one) for one in values]
+                decisive = isinstance(operator, ast.Or)
+                if decisive in answers:
+                    return decisive
+                return None if None in answers else not decisive
+            case ast.Call(func=ast.Name(id="isinstance"), args=[one, other]):
+                value, kind = self.value(one), self.value(other)
+                known = value is not UNKNOWN and isinstance(kind, type)
+                return kind in type(value).__mro__ if known else None
+        value = self.value(test)
+        return bool(value) if type(value) in (bool, int, float, str, type(None), list, tuple, dict) else None
+
+    # --- devices of what has no value any more ---
+
+    def device(self, node: ast.expr) -> torch.device | None:
+        """Where the result of an expression is; None where that is not known, or it is no tensor."""
+        value = self.value(node)
+        if isinstance(value, torch.Tensor):
+            return value.device
+        if value is not UNKNOWN:
+            return None
+        match node:
+            case ast.Call():
+                return self._device_of_call(node)
+            case ast.BinOp():
+                return _common(self.device(node.left), self.device(node.right))
+            case ast.UnaryOp():
+                return self.device(node.operand)
+            case ast.Compare():
+                return self.device(node.left)
+            case ast.Subscript():
+                return self.device(node.value)
+            case ast.Attribute(attr=name) if name in _SAME_DEVICE_ATTRIBUTES:
+                return self.device(node.value)
+            case ast.NamedExpr():
+                return self.device(node.value)
+            case ast.IfExp():
+                chosen = self.chosen(node)
+                return None if chosen is None else self.device(chosen)
+        return None
+
+    def _device_of_call(self, node: ast.Call) -> torch.device | None:
+        keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+        if "device" in keywords:
+            return as_device(self.value(keywords["device"]))
+        function = self.value(node.func)
+        if isinstance(function, type) and function.__module__ in _MODULES_WITH_TENSORS:
+            return torch.get_default_device()
+        if getattr(function, "__module__", None) == "torch.cuda" and function.__name__.endswith("Tensor"):  # type: ignore[attr-defined]
+            return torch.device("cuda")
+        if any(function is one for one in (torch.autograd.Variable, nn.Parameter)) and node.args:
+            return self.device(node.args[0])
+        if function is torch.load:
+            located = keywords.get("map_location", node.args[1] if len(node.args) > 1 else None)
+            return None if located is None else as_device(self.value(located))
+        if function is torch.Generator:
+            return as_device(self.value(node.args[0])) if node.args else torch.device("cpu")
+        if isinstance(function, nn.Module):
+            if isinstance(function, nn.DataParallel) and function.device_ids:
+                return torch.device("cuda", function.output_device)  # it gathers its results there
+            devices = devices_of(function)
+            return torch.device(devices[0]) if len(devices) == 1 else None
+        if function is UNKNOWN or isinstance(function, types.MethodDescriptorType | types.BuiltinMethodType):
+            method = self._device_of_method(node)
+            if method is not None:
+                return method
+        if self._is_factory(node):
+            return torch.get_default_device()
+        if function is torch.from_numpy:
+            return torch.device("cpu")
+        if _is_torch_function(function):
+            found = [self.device(argument) for argument in node.args]
+            return next((device for device in found if device is not None), None)
+        return None
+
+    def _device_of_method(self, node: ast.Call) -> torch.device | None:
+        if not isinstance(node.func, ast.Attribute):
+            return None
+        receiver = self.device(node.func.value)
+        if receiver is None or node.func.attr in _NO_TENSOR:
+            return None
+        if node.func.attr == "cpu":
+            return torch.device("cpu")
+        if node.func.attr in ("to", "cuda") and node.args:
+            target = self.value(node.args[0])
+            if isinstance(target, torch.Tensor):
+                return target.device
+            return receiver if isinstance(target, torch.dtype) else as_device(target)
+        return torch.device("cuda") if node.func.attr == "cuda" else receiver
+
+    def creates(self, node: ast.Call) -> str:
+        """How a call that creates a tensor is told a device: by a `keyword` or a later `move`; else empty."""
+        function = self.value(node.func)
+        name = getattr(function, "__name__", "")
+        if name in _FACTORIES and getattr(torch, name, None) is function:
+            # The old constructors take no device, and a generator draws only on devices of its own type.
+            return "move" if name.endswith("Tensor") or self._has_generator(node) else "keyword"
+        return "move" if function is torch.from_numpy else ""
+
+    def _has_generator(self, node: ast.Call) -> bool:
+        return any(one.arg == "generator" and self.value(one.value) is not None for one in node.keywords)
+
+    def _is_factory(self, node: ast.expr) -> bool:
+        """Whether a call creates a tensor from no other, with no device given."""
+        if not isinstance(node, ast.Call) or any(keyword.arg == "device" for keyword in node.keywords):
+            return False
+        function = self.value(node.func)
+        name = getattr(function, "__name__", "")
+        if name not in _FACTORIES or getattr(torch, name, None) is not function:
+            return False
+        return not any(self.device(argument) is not None for argument in node.args)
+
+
+def attached(text: str) -> str:
+    """An expression to which a method can be attached: in parentheses where it needs them."""
+    try:
+        node = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return text
+    return text if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)) else f"({text})"
+
+
+def _stores(node: ast.Return | ast.Assign | ast.AnnAssign) -> bool:
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return any(isinstance(target, (ast.Subscript, ast.Attribute)) for target in targets)
+
+
+def _is_torch_function(function: object) -> bool:
+    module = getattr(function, "__module__", None)
+    if isinstance(function, types.BuiltinFunctionType) and isinstance(function.__self__, type):
+        return function.__self__.__module__.partition(".")[0] == "torch"
+    known = isinstance(module, str) and module.partition(".")[0] == "torch"
+    return known and not isinstance(function, (type, types.ModuleType))
+
+
+def _common(left: torch.device | None, right: torch.device | None) -> torch.device | None:
+    """Where the result of two operands is; the CPU gives way, as its operand must be a number then."""
+    if left is None or right is None or left == right:
+        return left if right is None else right
+    return left if right.type == "cpu" else right
+
+
+def numbered(device: torch.device | None) -> torch.device | None:
+    """`cuda` is the current CUDA device; asked only of a process that uses CUDA already."""
+    if device is None or device.type != "cuda" or device.index is not None or not torch.cuda.is_initialized():
+        return device
+    return torch.device("cuda", torch.cuda.current_device())
+
+
+def as_device(value: object) -> torch.device | None:
+    """The device that a value names, such as `"cuda"`, 1 or a `torch.device`."""
+    if isinstance(value, torch.device):
+        return value
+    if isinstance(value, (str, int)) and not isinstance(value, bool):
+        try:
+            return torch.device(value)
+        except RuntimeError:
+            return None
+    return None
+
+
+def _grouped(text: str, node: ast.expr, tensors: list[tuple[str, torch.Tensor]]) -> list[Term]:
+    """The tensors of a container: one term if they are together, otherwise the first on each device."""
+    groups: dict[str, list[tuple[str, torch.Tensor]]] = {}
+    for path, tensor in tensors:
+        groups.setdefault(str(tensor.device), []).append((path, tensor))
+    if len(groups) == 1:
+        (device,) = groups
+        path, tensor = groups[device][0]
+        return [Term(text + (path if len(groups[device]) == 1 else ""), node, device, tensor)]
+    total = sum(map(len, groups.values()))
+    return [
+        Term(text + found[0][0], node, device, found[0][1], share=f"{len(found)} of {total}")
+        for device, found in groups.items()
+    ]
+
+
+_PLAIN: Final = (bool, int, float, str, type(None))
+"""Types whose values compare without code of the program."""
+
+_SYMBOLS: Final[dict[type[ast.AST], str]] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.In: "in",
+}
+
+_SAME_DEVICE_ATTRIBUTES: Final = frozenset("T mT H mH real imag data grad values indices".split())
+
+_MODULES_WITH_TENSORS: Final = frozenset(
+    f"torch.nn.modules.{name}" for name in "linear conv batchnorm rnn sparse normalization transformer".split()
+)
+"""Where the classes stand whose modules have parameters."""
+
+_NO_TENSOR: Final = frozenset("item tolist numpy size dim numel get_device element_size stride data_ptr".split())
+"""Methods of tensors that return none."""
+
+_FACTORIES: Final = frozenset(
+    "arange empty eye full linspace logspace ones rand randint randn randperm scalar_tensor tensor as_tensor asarray"
+    " tril_indices triu_indices zeros bartlett_window blackman_window hamming_window hann_window kaiser_window Tensor"
+    " FloatTensor LongTensor DoubleTensor IntTensor BoolTensor HalfTensor".split()
+)
+"""Functions of torch that create a tensor on the default device."""

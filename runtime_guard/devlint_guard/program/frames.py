@@ -1,0 +1,365 @@
+"""Frames of a running program: which are the user's, and which piece of source each of them is at."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+import re
+import site
+import sys
+import sysconfig
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FrameType, TracebackType
+
+import torch
+
+from devlint_guard.finding import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where one frame is: at the instruction that raised, or that is calling.
+
+    Attributes:
+        instruction: its offset in the byte code, which CPython 3.11 and newer can tell the columns of.
+        line: of the source, from 1.
+    """
+
+    frame: FrameType
+    instruction: int
+    line: int
+
+    @property
+    def file(self) -> str:
+        """The name of the source file, as its code has it."""
+        return self.frame.f_code.co_filename
+
+    @property
+    def is_user(self) -> bool:
+        """Whether this is the user's own code."""
+        return is_user_code(self.frame.f_code, self.frame.f_globals.get("__name__"))
+
+
+def sites_of(error: BaseException) -> list[Site]:
+    """The frames that an exception went through, outermost first, after those that called them and still run."""
+    traceback = error.__traceback__
+    running = sites_above(sys._getframe())
+    at = next((index for index, site in enumerate(running) if traceback and site.frame is traceback.tb_frame), 0)
+    return [*running[:at], *_sites(traceback)]
+
+
+def whole_path(errors: Sequence[BaseException]) -> list[Site]:
+    """The frames of an error that others were raised in answer to: the traceback of each begins where the last caught.
+
+    Args:
+        errors: the innermost first.
+    """
+    path: list[Site] = []
+    for error in reversed(errors):
+        sites = sites_of(error)
+        caught = [index for index, one in enumerate(path) if sites and one.frame is sites[0].frame]
+        path = path[: caught[0]] + sites if caught else path + sites
+    return path
+
+
+def _sites(traceback: TracebackType | None) -> Iterator[Site]:
+    while traceback is not None:
+        yield Site(traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)
+        traceback = traceback.tb_next
+
+
+def sites_above(frame: FrameType | None) -> list[Site]:
+    """A running frame and those that called it, outermost first."""
+    found = []
+    while frame is not None:
+        found.append(Site(frame, frame.f_lasti, frame.f_lineno))
+        frame = frame.f_back
+    return found[::-1]
+
+
+def user_site(sites: list[Site]) -> Site | None:
+    """The innermost frame of the user's own code; None where there is none."""
+    return next((site for site in reversed(sites) if site.is_user), None)
+
+
+# --- whose code it is ---------------------------------------------------------------------------------------
+
+
+def is_user_code(code: CodeType, name: object = None) -> bool:
+    """Whether code is the user's: not of torch, an installed package, the standard library or the guard.
+
+    Args:
+        code: the code of a frame.
+        name: `__name__` of its globals; code without a file is the user's if it was typed in, `__main__`.
+    """
+    file = code.co_filename
+    if file.startswith("<"):
+        return file.startswith("<ipython-input") or (name == "__main__" and not file.startswith("<frozen"))
+    return not is_installed(file)
+
+
+@functools.lru_cache(maxsize=4096)
+def is_installed(file: str) -> bool:
+    """Whether a source file is of torch, an installed package, the standard library or the guard."""
+    path = _resolved(file)
+    return any(path.is_relative_to(folder) for folder in _installed_folders())
+
+
+@functools.cache
+def _installed_folders() -> tuple[Path, ...]:
+    """Folders that hold nobody's own code.
+
+    The folder of the standard library holds a virtual environment's packages too, but never a project.
+    """
+    paths = {key: path for key, path in sysconfig.get_paths().items() if key in _SCHEME}
+    names = {*paths.values(), *site.getsitepackages(), site.getusersitepackages()}
+    own = [Path(torch.__file__).parent, Path(__file__).parents[1]]
+    return tuple(sorted({_resolved(name) for name in names} | {_resolved(str(folder)) for folder in own}))
+
+
+_SCHEME = frozenset({"stdlib", "platstdlib", "purelib", "platlib"})
+
+
+def _resolved(file: str) -> Path:
+    try:
+        return Path(file).resolve()
+    except (OSError, RuntimeError, ValueError):
+        return Path(file)
+
+
+# --- frames that an error carries as text ---
+
+
+_CARRIED = re.compile(
+    r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)\n'
+    r"(?P<indent> *)(?P<source>\S.*)\n(?:(?P<before> *)(?P<carets>[~^]+) *$)?",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """The user's line in an error from a worker process, a replica or a compiler.
+
+    Attributes:
+        file: as its code has it.
+        text: the expression that failed, or the line; empty where the traceback shows none.
+    """
+
+    place: Place
+    file: str
+    text: str
+
+
+def carried_in(text: str) -> Carried | None:
+    """The innermost line of the user's own code in a traceback that a message holds; None without one."""
+    found = None
+    for match in _CARRIED.finditer(text):
+        file = match["file"]
+        if file.startswith("<frozen") or is_installed(file):
+            continue
+        line, source, start = int(match["line"]), match["source"].rstrip(), 0
+        if match["carets"]:
+            start = len(match["before"]) - len(match["indent"])
+            source = source[start : start + len(match["carets"])]
+        whole = linecache.getline(file, line)
+        if match["source"].strip() != whole.strip():
+            source = ""
+        column = whole.find(source, len(whole) - len(whole.lstrip()) + start) + 1 if source else 0
+        end = column + len(source) if column else 0
+        found = Carried(Place(shown_path(file), line, column, line, end, match["function"].strip()), file, source)
+    return found
+
+
+def place_in(carried: Carried, source: Source, node: ast.expr) -> Place:
+    """Where a node near a carried line stands."""
+    return _place(carried.place.file, source.text.splitlines(keepends=True), node, carried.place.function)
+
+
+def node_carried(carried: Carried) -> tuple[Source, ast.AST] | None:
+    """The source of the file and the expression that failed in it."""
+    source = source_of_file(carried.file)
+    place = carried.place
+    if source is None or not carried.text:
+        return None
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.expr) and node.lineno == place.line:
+            found = place_in(carried, source, node)
+            if (found.column, found.end_column) == (place.column, place.end_column):
+                return source, node
+    return None
+
+
+# --- the source ---------------------------------------------------------------------------------------------
+
+
+def source_line(file: str, line: int) -> str:
+    """One line of a source file as reports show it; empty where there is none. Cells of notebooks have lines too."""
+    return "" if "\0" in file else linecache.getline(_on_disk(file), line).rstrip()
+
+
+def _on_disk(file: str) -> str:
+    return file if file in linecache.cache or file.startswith("<") else str(_resolved(file))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text of a file and its syntax tree."""
+
+    text: str
+    tree: ast.Module
+
+    def of(self, node: ast.AST) -> str:
+        """The text of a node, on one line."""
+        if not isinstance(node, (ast.expr, ast.stmt)) or node.end_lineno is None:
+            return " ".join(ast.unparse(node).split())
+        lines = [line.encode() for line in self.text.split("\n")[node.lineno - 1 : node.end_lineno]]
+        lines[-1] = lines[-1][: node.end_col_offset]
+        lines[0] = lines[0][node.col_offset :]
+        return " ".join(b" ".join(lines).decode(errors="replace").split())
+
+
+def source_of(site: Site) -> Source | None:
+    """The source of a frame; None where there is none, or where it is no Python."""
+    lines = linecache.getlines(site.file, site.frame.f_globals)
+    return _parse("".join(lines)) if lines else None
+
+
+def source_of_file(file: str) -> Source | None:
+    """The source of a file that some code was compiled from; None as for `source_of`."""
+    lines = linecache.getlines(file)
+    return _parse("".join(lines)) if lines else None
+
+
+@functools.lru_cache(maxsize=32)
+def _parse(text: str) -> Source | None:
+    try:
+        return Source(text, ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def node_at(site: Site) -> ast.AST | None:
+    """What the frame is at: the failing sub-expression, or on CPython 3.10 the whole statement."""
+    source = source_of(site)
+    if source is None:
+        return None
+    span = _span(site)
+    if span is None:
+        return _statement_at(source.tree, site.line)
+    (line, column), end = span
+    around = list(nodes_around(source.tree, (line, column), end))
+    # The outermost of those that are equally long is the operation, the others are parts of it.
+    found = min(around, key=lambda node: _end_minus_start(source, node), default=None)
+    return _head(found, line) if isinstance(found, ast.stmt) else found
+
+
+def nodes_around(tree: ast.AST, start: Position, end: Position) -> Iterator[ast.expr | ast.stmt]:
+    """The nodes that span a stretch. Files may be long: a node that lies elsewhere is passed over as a whole."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.expr, ast.stmt)):
+            if end[0] < _first_line(node) or _end(node)[0] < start[0]:
+                continue
+            if _start(node) <= start and end <= _end(node):
+                yield node
+        yield from nodes_around(node, start, end)
+
+
+def _first_line(node: ast.expr | ast.stmt) -> int:
+    """The line where a node begins; decorators come before the line that a definition has by itself."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(one.lineno for one in decorators)])
+
+
+def _head(statement: ast.stmt, line: int) -> ast.AST:
+    """Of a statement that holds others, the expression in its head."""
+    if isinstance(statement, (ast.For, ast.AsyncFor)):
+        return statement.iter
+    if isinstance(statement, (ast.With, ast.AsyncWith)):
+        on_line = [item.context_expr for item in statement.items if item.context_expr.lineno <= line]
+        return (on_line or [statement.items[0].context_expr])[-1]
+    return statement.test if isinstance(statement, (ast.If, ast.While, ast.Assert)) else statement
+
+
+def text_of(site: Site, node: ast.AST) -> str:
+    """The source of a node, on one line."""
+    source = source_of(site)
+    return ast.unparse(node) if source is None else source.of(node)
+
+
+Position = tuple[int, int]
+"""A line from 1 and a column in bytes of UTF-8 from 0, as the compiler counts them."""
+
+
+def _span(site: Site) -> tuple[Position, Position] | None:
+    positions = getattr(site.frame.f_code, "co_positions", None)
+    if positions is None or site.instruction < 0:
+        return None
+    for index, found in enumerate(positions()):
+        if index == site.instruction // 2:
+            line, end_line, column, end_column = found
+            if None in found:
+                return None
+            return (line, column), (end_line, end_column)
+    return None
+
+
+def _statement_at(tree: ast.Module, line: int) -> ast.AST | None:
+    statements = (node for node in ast.walk(tree) if isinstance(node, ast.stmt))
+    around = [node for node in statements if node.lineno <= line <= (node.end_lineno or node.lineno)]
+    return max(around, key=lambda node: (node.lineno, -(node.end_lineno or 0)), default=None)
+
+
+def _start(node: ast.expr | ast.stmt) -> Position:
+    return node.lineno, node.col_offset
+
+
+def _end(node: ast.expr | ast.stmt) -> Position:
+    return node.end_lineno or node.lineno, node.end_col_offset or 0
+
+
+def _end_minus_start(source: Source, node: ast.expr | ast.stmt) -> tuple[int, int]:
+    lines, columns = _end(node)[0] - node.lineno, _end(node)[1]
+    return lines, columns if lines else columns - node.col_offset
+
+
+def place_of(site: Site, node: ast.AST | None = None) -> Place:
+    """Where a frame is, or where a node of its source stands."""
+    code = site.frame.f_code
+    if not isinstance(node, (ast.expr, ast.stmt)):
+        return Place(shown_path(site.file), site.line, 0, site.line, 0, _function(code))
+    lines = linecache.getlines(site.file, site.frame.f_globals)
+    return _place(shown_path(site.file), lines, node, _function(code))
+
+
+def place_in_code(code: CodeType, node: ast.expr | ast.stmt) -> Place:
+    """Where a node of the source of some code stands."""
+    return _place(shown_path(code.co_filename), linecache.getlines(code.co_filename), node, _function(code))
+
+
+def _place(file: str, lines: list[str], node: ast.expr | ast.stmt, function: str) -> Place:
+    end_line = node.end_lineno or node.lineno
+    start = _characters(lines, node.lineno, node.col_offset)
+    end = _characters(lines, end_line, node.end_col_offset or 0)
+    return Place(file, node.lineno, start, end_line, end, function)
+
+
+def _characters(lines: list[str], line: int, column: int) -> int:
+    """A column in code points from 1."""
+    text = lines[line - 1] if line <= len(lines) else ""
+    return len(text.encode()[:column].decode(errors="ignore")) + 1
+
+
+def _function(code: CodeType) -> str:
+    return str(getattr(code, "co_qualname", code.co_name)).rpartition("<locals>.")[2]
+
+
+def shown_path(file: str) -> str:
+    """A file as reports show it: relative to the working directory where it lies below it."""
+    path = _resolved(file)
+    if file.startswith("<") or not path.is_relative_to(Path.cwd()):
+        return file
+    return path.relative_to(Path.cwd()).as_posix()

@@ -1,0 +1,291 @@
+"""Names for tensors and modules, looked up by identity once there is something to report. Keeps nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import FrameType, ModuleType
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+from devlint_guard.finding import Role
+from devlint_guard.program.frames import Site, is_user_code
+from devlint_guard.program.stored import dictionary_of, shares_memory, table_of, tensors_in
+
+Roots = Mapping[str, nn.Module]
+"""Modules that paths start from, by the name that the user gave them."""
+
+
+def by_class(modules: Iterable[nn.Module]) -> dict[str, nn.Module]:
+    """Modules by the names of their classes."""
+    named: dict[str, nn.Module] = {}
+    for module in modules:
+        name = type(module).__name__
+        while name in named:
+            name += "'"
+        named[name] = module
+    return named
+
+
+class Name(NamedTuple):
+    """What a tensor is called.
+
+    Attributes:
+        name: as code in a frame has it, or else its qualified name; empty if it has none.
+        role: its role in the program.
+        qualified: its path from a root, `model.encoder.pe`; empty if no root holds it.
+    """
+
+    name: str
+    role: Role
+    qualified: str
+
+
+def name_of(tensor: torch.Tensor, roots: Roots, frames: Sequence[FrameType] = ()) -> Name:
+    """What a tensor is called: searched in the roots, then in optimizers, gradients and variables of `frames`.
+
+    A view without a name has the name of its base.
+
+    Args:
+        tensor: it.
+        roots: see `Roots`.
+        frames: outermost first; the innermost name of the user's own code is taken.
+    """
+    qualified, role = _registered(tensor, roots)
+    variable, variable_role = _variable(tensor, frames)
+    if role is not None:
+        return Name(variable or qualified, role, qualified)
+    found = _in_optimizers(tensor, roots, frames) or _gradient(tensor, roots)
+    if found is not None:
+        return found
+    if tensor._is_view() and tensor._base is not None:
+        shown = name_of(tensor._base, roots)
+        if shown.qualified:
+            return Name(variable or shown.name, shown.role, shown.qualified)
+    return Name(variable, variable_role, "")
+
+
+def holder_of(tensor: torch.Tensor, roots: Roots) -> nn.Module | None:
+    """The module that registers a tensor, its base, or one with the same memory, as an entry of a `state_dict` is."""
+    if tensor._is_view() and tensor._base is not None:
+        tensor = tensor._base
+    for matches in (_is, _has_its_memory):
+        for root in roots.values():
+            for _, module in paths_of_modules(root, ""):
+                for name in ("_parameters", "_buffers"):
+                    for _, one in table_of(module, name):
+                        if isinstance(one, torch.Tensor) and matches(one, tensor):
+                            return module
+    return None
+
+
+def _is(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return one is other
+
+
+def _has_its_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return shares_memory(one, other) and one.shape == other.shape
+
+
+def module_path(module: nn.Module, roots: Roots) -> str:
+    """The path of a module from the first root that holds it, `model.encoder.layers.0`; empty if none does.
+
+    Modules in plain lists and dicts of a module are found too: `model.blocks[1]`.
+    """
+    for name, root in roots.items():
+        for path, found in paths_of_modules(root, name):
+            if found is module:
+                return path
+    return ""
+
+
+def names_of_parameter(parameter: torch.Tensor, roots: Roots) -> list[str]:
+    """The paths under which modules of one root hold a parameter: several where it is tied."""
+    for name, root in roots.items():
+        found = [
+            f"{path}.{key}"
+            for path, module in paths_of_modules(root, name)
+            for key, value in table_of(module, "_parameters")
+            if value is parameter
+        ]
+        if found:
+            return found
+    return []
+
+
+def paths_of_modules(root: nn.Module, name: str) -> Iterator[tuple[str, nn.Module]]:
+    """Every module below a root with its path, registered ones first."""
+    seen: set[int] = set()
+    waiting = [(name, root)]
+    while waiting:
+        path, module = waiting.pop(0)
+        if id(module) in seen:
+            continue
+        seen.add(id(module))
+        yield path, module
+        children = table_of(module, "_modules")
+        waiting += [(f"{path}.{key}", child) for key, child in children if child is not None]
+        waiting += list(_unregistered_modules(module, path))
+
+
+def _unregistered_modules(module: nn.Module, path: str) -> Iterator[tuple[str, nn.Module]]:
+    for key, value in list(dictionary_of(module).items()):
+        if not key.startswith("_"):
+            yield from _modules_of_container(value, f"{path}.{key}")
+
+
+def _modules_of_container(value: object, path: str, depth: int = 0) -> Iterator[tuple[str, nn.Module]]:
+    items: Iterable[tuple[object, object]] = ()
+    if isinstance(value, (list, tuple)):
+        items = enumerate(value)
+    elif isinstance(value, dict):
+        items = value.items()
+    for key, one in items:
+        if isinstance(one, nn.Module):
+            yield f"{path}[{key!r}]", one
+        elif depth < _DEEPEST:
+            yield from _modules_of_container(one, f"{path}[{key!r}]", depth + 1)
+
+
+_DEEPEST = 2
+"""So many containers, each an element of the next, are looked through for modules."""
+
+
+def roots_on(sites: Sequence[Site]) -> dict[str, nn.Module]:
+    """The modules that may serve as roots: of the user's frames, each with the variable that holds it.
+
+    Outermost frames first, and of a frame the modules that no other one of them holds before those. A module
+    that is called and that no variable holds has the name of its class.
+    """
+    found: dict[str, nn.Module] = {}
+    held: set[int] = set()
+    for site in sites:
+        if site.is_user:
+            named = _modules_in({**site.frame.f_globals, **site.frame.f_locals})
+            for key, module in named.items():
+                _add_root(key, module, found, held)
+    for module in modules_on(sites):
+        _add_root(type(module).__name__, module, found, held)
+    return found
+
+
+def _add_root(name: str, module: nn.Module, found: dict[str, nn.Module], held: set[int]) -> None:
+    if id(module) in held:
+        return
+    key = type(module).__name__ if name == "self" else name
+    if key in found:
+        return
+    found[key] = module
+    held.update(id(inner) for _, inner in paths_of_modules(module, name))
+
+
+def _modules_in(names: Mapping[str, object]) -> dict[str, nn.Module]:
+    """The modules that variables hold, or plain objects in them; first those that no other one holds, `self` last."""
+    found = {key: value for key, value in names.items() if isinstance(value, nn.Module)}
+    for key, value in names.items():
+        if not isinstance(value, (nn.Module, ModuleType, type)) and not key.startswith("__"):
+            own = dictionary_of(value)
+            found.update({f"{key}.{name}": one for name, one in own.items() if isinstance(one, nn.Module)})
+    inner = {id(one) for module in found.values() for _, one in list(paths_of_modules(module, ""))[1:]}
+    return dict(sorted(found.items(), key=lambda item: (id(item[1]) in inner, item[0] == "self")))
+
+
+def modules_on(sites: Iterable[Site]) -> list[nn.Module]:
+    """The modules that are being called, outermost first."""
+    found: list[nn.Module] = []
+    for site in sites:
+        code = site.frame.f_code
+        called = code.co_name in _CALLS and not is_user_code(code)
+        if called or code.co_name == "forward":
+            module = site.frame.f_locals.get("self")
+            if isinstance(module, nn.Module) and (not found or found[-1] is not module):
+                found.append(module)
+    return found
+
+
+_CALLS = frozenset({nn.Module._call_impl.__code__.co_name, nn.Module._wrapped_call_impl.__code__.co_name})
+
+
+# --- tensors ------------------------------------------------------------------------------------------------
+
+
+def _registered(tensor: torch.Tensor, roots: Roots) -> tuple[str, Role | None]:
+    """The path and role of the contents of a module; a list that repeats registered tensors does not count."""
+    for name, root in roots.items():
+        modules = list(paths_of_modules(root, name))
+        for path, module in modules:
+            for role, table in ((Role.PARAMETER, "_parameters"), (Role.BUFFER, "_buffers")):
+                for key, value in table_of(module, table):
+                    if value is tensor:
+                        return f"{path}.{key}", role
+        for path, module in modules:
+            found = _attribute(tensor, module)
+            if found is not None:
+                return f"{path}.{found}", Role.ATTRIBUTE
+    return "", None
+
+
+def _attribute(tensor: torch.Tensor, module: nn.Module) -> str | None:
+    """The plain attribute of a module that holds a tensor, also in a list or a dict."""
+    for key, value in list(dictionary_of(module).items()):
+        if key in _TABLES:
+            continue
+        for path, one in tensors_in(value, key):
+            if one is tensor:
+                return path
+    return None
+
+
+_TABLES = frozenset(nn.Module().__dict__) - {"training"}
+
+
+def role_in(module: nn.Module, attribute: str) -> Role:
+    """What an attribute of a module that holds a tensor is."""
+    if attribute in dict(table_of(module, "_parameters")):
+        return Role.PARAMETER
+    return Role.BUFFER if attribute in dict(table_of(module, "_buffers")) else Role.ATTRIBUTE
+
+
+def _in_optimizers(tensor: torch.Tensor, roots: Roots, frames: Sequence[FrameType]) -> Name | None:
+    for optimizer in optimizers_in(reversed(frames)):
+        for parameter, state in optimizer.state.items():
+            for key, value in state.items() if isinstance(state, dict) else ():
+                if value is tensor:
+                    owner, _ = _registered(parameter, roots)
+                    name = f"{key!r} of {owner}" if owner else f"{key!r} of a parameter"
+                    return Name(name, Role.OPTIMIZER_STATE, owner and f"{owner}:{key}")
+    return None
+
+
+def optimizers_in(frames: Iterable[FrameType]) -> list[torch.optim.Optimizer]:
+    """The optimizers that variables of the frames hold."""
+    found: list[torch.optim.Optimizer] = []
+    for frame in frames:
+        for value in frame.f_locals.values():
+            if isinstance(value, torch.optim.Optimizer) and not any(value is one for one in found):
+                found.append(value)
+    return found
+
+
+def _gradient(tensor: torch.Tensor, roots: Roots) -> Name | None:
+    for name, root in roots.items():
+        for path, module in paths_of_modules(root, name):
+            for key, parameter in table_of(module, "_parameters"):
+                if parameter is not None and parameter.grad is tensor:
+                    return Name(f"{path}.{key}.grad", Role.GRADIENT, f"{path}.{key}")
+    return None
+
+
+def _variable(tensor: torch.Tensor, frames: Sequence[FrameType]) -> tuple[str, Role]:
+    """The variable, or element of one, that holds a tensor, in the innermost of the user's frames that has one."""
+    for frame in reversed(frames):
+        if not is_user_code(frame.f_code, frame.f_globals.get("__name__")):
+            continue
+        code = frame.f_code
+        arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        for key, value in frame.f_locals.items():
+            for path, one in tensors_in(value, key):
+                if one is tensor:
+                    return path, Role.ARGUMENT if key in arguments else Role.VARIABLE
+    return "", Role.UNKNOWN

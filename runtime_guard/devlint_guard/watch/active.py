@@ -1,0 +1,260 @@
+"""The active guards of all threads, with their shared parts: the fast path, and hooks around optimizers.
+
+What the fast path notices belongs to one guard: the innermost that was given the module, else the innermost of the
+thread, else the innermost.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Container, Mapping
+from types import FrameType
+from typing import Any, NamedTuple, Protocol
+
+from torch.compiler import is_dynamo_compiling
+from torch.nn import Module
+from torch.optim import Optimizer
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+from devlint_guard.program.naming import Roots, paths_of_modules
+from devlint_guard.program.uncompiled import uncompiled
+from devlint_guard.program.undisturbed import Undisturbed
+from devlint_guard.watch import interpose
+from devlint_guard.watch.entry import COMPARED, Mismatch, may_be_certain
+from devlint_guard.watch.steps import SPACING, Steps
+
+
+class Receiver(Protocol):
+    """What a guard is to this file."""
+
+    @property
+    def strict(self) -> bool:
+        """Whether it reports suspects as findings."""
+
+    @property
+    def steps(self) -> Steps:
+        """Its count of them."""
+
+    @property
+    def known(self) -> Container[int]:
+        """Modules, by identity, that need not be looked at in each step once it looks at no optimizers."""
+
+    @property
+    def counts_calls(self) -> bool:
+        """Whether it has to be told of each module that no other one calls."""
+
+    @property
+    def looks_at_optimizers(self) -> bool:
+        """Whether it has to be told when an optimizer steps, before and after; else its steps are counted for it."""
+
+    def mismatched(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
+        """A module was called with what does not go together, and PyTorch has let it pass."""
+
+    def refused(self, error: Exception, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
+        """PyTorch has refused to call a module with what does not go together."""
+
+    def failed(self, error: Exception, module: Module, roots: Roots) -> bool:
+        """The call of a module has raised; returns whether that was about devices, and is told for the first time."""
+
+    def suspected(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
+        """What may be the reason why a call has failed."""
+
+    def module_called(self, module: Module, frame: FrameType) -> None:
+        """A module, which no other one has called, is about to be called, by a frame."""
+
+    def optimizer_steps(self, optimizer: Optimizer, is_alone: bool, roots: Roots) -> None:
+        """An optimizer is about to step; alone if it is given no closure to call."""
+
+    def optimizer_stepped(self) -> None:
+        """An optimizer has stepped."""
+
+    @property
+    def has_stepped_back(self) -> bool:
+        """Whether it is to be told of nothing any more."""
+
+    def step_back(self, error: Exception) -> None:
+        """Something in it has failed, which must not end the program."""
+
+
+class Entry(NamedTuple):
+    """One entry of a guard, which may be entered several times.
+
+    Attributes:
+        modules: those that it was given.
+        roots: the same by their names, which are looked up when they are asked for.
+    """
+
+    receiver: Receiver
+    thread: int
+    modules: tuple[Module, ...]
+    roots: Roots
+
+    def owns(self, module: Module) -> bool:
+        """Whether the guard was given a module, or one that holds it."""
+        return any(one is module for root in self.modules for _, one in paths_of_modules(root, ""))
+
+
+class EveryClass:
+    """Contains everything."""
+
+    def __contains__(self, item: object) -> bool:
+        return True
+
+
+_EVERY_CLASS = EveryClass()
+_lock = threading.RLock()
+_entries: tuple[Entry, ...] = ()
+_receivers: tuple[tuple[Receiver, Roots], ...] = ()
+"""Each active guard once, with the roots of its latest entry."""
+_looking: tuple[tuple[Receiver, Roots], ...] = ()
+"""Those of them that look at optimizers."""
+_settled: tuple[tuple[Steps, Container[int]], ...] = ()
+"""The steps of the others, which are only counted, and the modules that may rest in most of them."""
+_hooks: list[Any] = []
+
+
+def add(entry: Entry) -> None:
+    """Makes a guard active."""
+    with _lock:
+        _set((*_entries, entry))
+        if not _hooks:
+            _hooks.append(register_optimizer_step_pre_hook(_before_step))
+            _hooks.append(register_optimizer_step_post_hook(_after_step))
+        refresh()
+
+
+def remove(receiver: Receiver) -> Entry:
+    """Ends the latest entry of a guard, that of this thread before those of others."""
+    with _lock:
+        own = [entry for entry in _entries if entry.receiver is receiver]
+        ended = next((entry for entry in reversed(own) if entry.thread == threading.get_ident()), own[-1])
+        index = max(index for index, entry in enumerate(_entries) if entry is ended)
+        _set(_entries[:index] + _entries[index + 1 :])
+        if not _entries:
+            while _hooks:
+                _hooks.pop().remove()
+        refresh()
+        return ended
+
+
+def _set(entries: tuple[Entry, ...]) -> None:
+    global _entries, _receivers
+    _entries = entries
+    _receivers = tuple({id(one.receiver): (one.receiver, one.roots) for one in entries}.values())
+
+
+def refresh() -> None:
+    """Puts in place the fast path that the active guards need, or none, and tells optimizers only those who ask."""
+    global _looking, _settled
+    with _lock:
+        receivers = [one for one in _receivers if not one[0].has_stepped_back]
+        _looking = tuple(one for one in receivers if one[0].looks_at_optimizers)
+        settled = [one for one, _ in receivers if not one.looks_at_optimizers]
+        # What one guard knows, another may not have seen.
+        _settled = tuple((one.steps, one.known if len(_receivers) == 1 else frozenset()) for one in settled)
+        if not receivers:
+            interpose.uninstall()
+            return
+        compared: Container[type] = _EVERY_CLASS if any(one.strict for one, _ in receivers) else COMPARED
+        counting = any(one.counts_calls for one, _ in receivers)
+        with_rests = any(known for _, known in _settled)
+        interpose.install(_LISTENER, compared, counting=counting, with_rests=with_rests)
+
+
+class _Listener:
+    def entered(self, module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> interpose.Runner | None:
+        entry = responsible(module)
+        if entry is None:
+            return None
+        with Undisturbed(entry.receiver):
+            if not (entry.receiver.strict or may_be_certain(module)):
+                return None
+            mismatch = Mismatch.of(module, args, kwargs)
+            if mismatch is not None and (mismatch.certain or entry.receiver.strict):
+                return functools.partial(_run, entry, mismatch, args, kwargs)
+        return None
+
+    def failed(self, module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
+        # what goes wrong here must not hide the error of the program
+        with Undisturbed(None):
+            entry = responsible(module)
+            if entry is not None and entry.receiver.failed(error, module, entry.roots):
+                mismatch = Mismatch.of(module, args, kwargs)
+                if mismatch is not None:
+                    entry.receiver.suspected(mismatch, sys._getframe(1), entry.roots)
+
+    def called(self, module: Module) -> None:
+        for receiver, _ in _receivers:
+            if not receiver.has_stepped_back:
+                with Undisturbed(receiver):
+                    receiver.module_called(module, sys._getframe(1))
+
+
+@uncompiled
+def _run(
+    entry: Entry, mismatch: Mismatch, args: tuple[Any, ...], kwargs: Mapping[str, Any], call: interpose.Call
+) -> Any:
+    """Makes a call with what does not go together: PyTorch's own error comes first, the guard's if there is none."""
+    awaited = _awaited.modules = (*awaited_modules(), mismatch.module)
+    try:
+        result = call(*args, **kwargs)
+    except Exception as error:
+        with Undisturbed(None):
+            entry.receiver.refused(error, mismatch, sys._getframe(), entry.roots)
+        raise
+    finally:
+        _awaited.modules = awaited[:-1]
+    with Undisturbed(entry.receiver):
+        entry.receiver.mismatched(mismatch, sys._getframe(), entry.roots)
+    return result
+
+
+_awaited = threading.local()
+
+
+def awaited_modules() -> tuple[Module, ...]:
+    """The modules that this thread is calling with what does not go together; a guard is told when they return."""
+    modules: tuple[Module, ...] = getattr(_awaited, "modules", ())
+    return modules
+
+
+_LISTENER = _Listener()
+
+
+def responsible(module: Module | None) -> Entry | None:
+    """The entry for observations about a module, or for those outside of any module."""
+    entries = [one for one in reversed(_entries) if not one.receiver.has_stepped_back]
+    if len(entries) == 1:
+        return entries[0]
+    thread = threading.get_ident()
+    owners = (entry for entry in entries if module is not None and entry.owns(module))
+    own = (entry for entry in entries if entry.thread == thread)
+    return next(owners, None) or next(own, None) or next(iter(entries), None)
+
+
+# Dynamo traces these as part of a compiled step, and must find nothing that changes; compiled steps do not count.
+# They run once a step, when the step itself has emptied the processor's caches of them: each call counts many times.
+
+
+@uncompiled
+def _before_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    if is_dynamo_compiling():
+        return
+    for receiver, roots in _looking:
+        with Undisturbed(receiver):
+            is_alone = len(args) == 1 and not kwargs  # the first one is the optimizer
+            receiver.optimizer_steps(optimizer, is_alone, roots)
+
+
+@uncompiled
+def _after_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    if is_dynamo_compiling():
+        return
+    for steps, known in _settled:
+        steps.number += 1
+        interpose.resting.modules = known if steps.number % SPACING else frozenset()
+    for receiver, _ in _looking:
+        with Undisturbed(receiver):
+            receiver.optimizer_stepped()

@@ -1,0 +1,106 @@
+"""Tensors of one operator that do not go together, and the finding that says so."""
+
+from __future__ import annotations
+
+import ast
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import FrameType
+from typing import NamedTuple
+
+from torch import Tensor
+
+from devlint_guard.explain.messages import Message, Trouble
+from devlint_guard.explain.operands import History, Scene, matched
+from devlint_guard.finding import Finding
+from devlint_guard.findings.mismatch import finding_on
+from devlint_guard.program.callers import user_frame
+from devlint_guard.program.expressions import Operation, Term
+from devlint_guard.program.frames import sites_above
+from devlint_guard.program.naming import Roots, module_path
+from devlint_guard.watch.regimes import Regime
+
+
+class Value(NamedTuple):
+    """One of the tensors that an operator takes.
+
+    Attributes:
+        argument: what the operator calls it: `self`, `mat2`, `tensors[1]`.
+        is_written: the operator writes into it.
+    """
+
+    argument: str
+    tensor: Tensor
+    is_written: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two of an operator's tensors that break the rule by which it decides.
+
+    Attributes:
+        operator: its name, `add.Tensor`.
+        culprit: the first that is not where it has to be.
+        other: one that says where that is.
+    """
+
+    regime: Regime
+    operator: str
+    culprit: Value
+    other: Value
+
+    @classmethod
+    def among(cls, regime: Regime, operator: str, values: Sequence[Value]) -> Conflict | None:
+        """The first conflict among an operator's tensors; None where PyTorch lets them meet."""
+        pair = _pair(regime, values)
+        return None if pair is None else cls(regime, operator, *pair)
+
+
+def _pair(regime: Regime, values: Sequence[Value]) -> tuple[Value, Value] | None:
+    """The first value that is not where it has to be, and one that says where that is."""
+    if not values:
+        return None
+    first = values[0]
+    if regime is Regime.ELEMENTWISE:
+        first = next((value for value in values if value.tensor.device.type != "cpu"), first)
+    for value in values:
+        if value.tensor.device == first.tensor.device:
+            continue
+        is_on_cpu = value.tensor.device.type == "cpu"
+        if regime is Regime.ELEMENTWISE and is_on_cpu and value.tensor.dim() == 0 and not value.is_written:
+            continue
+        if regime is Regime.INDEX and is_on_cpu:
+            continue
+        return value, first
+    return None
+
+
+def finding_of(conflict: Conflict, frame: FrameType, thread: int, roots: Roots, history: History | None) -> Finding:
+    """What a conflict means in the user's program.
+
+    Args:
+        conflict: it.
+        frame: the one that called the operator.
+        thread: see `callers.user_frame`.
+        roots: the modules that paths start from.
+        history: see `History`.
+    """
+    start = frame if user_frame(frame, threading.get_ident()) is not None else user_frame(None, thread)
+    scene = Scene.of(sites_above(start or frame), roots, history=history)
+    # The tensor that is selected from comes before its indices.
+    is_index = conflict.regime is Regime.INDEX
+    pair = (conflict.other, conflict.culprit) if is_index else (conflict.culprit, conflict.other)
+    terms = tuple(Term(one.argument, ast.Name(one.argument), str(one.tensor.device), one.tensor) for one in pair)
+    taken = scene.operation.terms if scene.operation else ()
+    met = matched(scene, Operation(conflict.operator, terms[0].node, terms, ()), taken)
+    devices = tuple(term.device for term in terms)
+    trouble = Trouble.INDEX if conflict.regime is Regime.INDEX else Trouble.APART
+    finding = finding_on(scene, met, Message(trouble, devices))
+    innermost = scene.modules[-1] if scene.modules else None
+    return replace(
+        finding,
+        place=scene.place,
+        module="" if innermost is None else module_path(innermost, scene.roots),
+        module_class="" if innermost is None else type(innermost).__name__,
+    )

@@ -1,0 +1,364 @@
+"""The operator level: a dispatch mode that looks at the devices of each ATen operator's tensors before it runs.
+
+It sees what the call of a module does not show: operators between modules, the backward pass, the optimizer, and what
+PyTorch lets through, such as a matrix product with a tensor that has no data. Where PyTorch declares that it will
+refuse (`regimes`), the finding comes before the operator has run.
+
+The mode belongs to a thread, as all dispatch modes do. PyTorch carries it into the threads of its autograd engine, but
+not into those of `DataParallel` or of a `DataLoader`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from types import CodeType, FrameType
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+from torch._C import DisableTorchFunction
+from torch.nn import Parameter
+
+from devlint_guard.errors import DevlintWarning, GuardError
+from devlint_guard.explain.operands import History
+from devlint_guard.finding import Finding
+from devlint_guard.program.callers import Caller, caller_of
+from devlint_guard.program.frames import is_user_code
+from devlint_guard.program.naming import Roots
+from devlint_guard.program.uncompiled import UncompiledMode, uncompiled
+from devlint_guard.program.undisturbed import is_of_the_program
+from devlint_guard.watch import scopes
+from devlint_guard.watch.conflicts import Conflict, Value, finding_of
+from devlint_guard.watch.regimes import Regime, regime_of
+
+Overload = Any
+"""An overload of `torch.ops`."""
+
+
+class Watcher(Protocol):
+    """Something that is told of operators once they have run."""
+
+    def wants(self, overload: Overload) -> bool:
+        """Whether it is to be told of an overload."""
+
+    def saw(self, call: Call) -> None:
+        """An operator has run."""
+
+
+class Call(NamedTuple):
+    """One call of an operator.
+
+    Attributes:
+        overload: the called operator.
+        result: its result.
+        thread: the one that the mode belongs to.
+    """
+
+    overload: Overload
+    args: Sequence[Any]
+    kwargs: dict[str, Any]
+    result: Any
+    thread: int
+
+    def caller(self) -> Caller | None:
+        """The user's line that it comes from; to be asked for while the watcher is being told."""
+        return caller_of(self._frame(), self.thread)
+
+    def is_below(self, code: CodeType) -> bool:
+        """Whether a function of a library, between the user's line and the operator, has called it."""
+        frame = self._frame()
+        while frame is not None and not is_user_code(frame.f_code, frame.f_globals.get("__name__")):
+            if frame.f_code is code:
+                return True
+            frame = frame.f_back
+        return False
+
+    def _frame(self) -> FrameType | None:
+        frame: FrameType | None = sys._getframe()
+        while frame is not None and frame.f_code is not OperatorMode._run_watched.__code__:
+            frame = frame.f_back
+        return frame
+
+
+Ended = Callable[[Exception | None], None]
+"""Is told how an operator has ended: with an error of PyTorch, or with None."""
+
+Sink = Callable[[Finding], Ended | None]
+"""Receives findings."""
+
+
+class _Tensors(NamedTuple):
+    """What the schema of an overload says of its tensors.
+
+    Attributes:
+        compares: they are to be compared; they are all among its positional arguments.
+        compares_nested: they are to be compared, and some of them stand in lists or in keyword arguments.
+    """
+
+    regime: Regime
+    compares: bool
+    compares_nested: bool
+
+
+@functools.cache
+def _tensors_of(overload: Overload) -> _Tensors:
+    arguments = overload._schema.arguments
+    tensors = [kind for kind in (str(argument.type) for argument in arguments) if "Tensor" in kind]
+    regime = regime_of(name_of(overload)) if overload.namespace == "aten" else Regime.OWN
+    is_nested = any("List" in kind for kind in tensors) or any(argument.is_out for argument in arguments)
+    is_compared = regime is not Regime.OWN
+    return _Tensors(regime, is_compared and len(tensors) > 1 and not is_nested, is_compared and is_nested)
+
+
+class _Plan:
+    """What there is to do for one overload: with its tensors, and for those who want to be told of it."""
+
+    __slots__ = ("compares", "compares_nested", "overload", "regime", "watchers")
+
+    def __init__(self, overload: Overload, watchers: Sequence[Watcher]) -> None:
+        self.overload = overload
+        self.regime, self.compares, self.compares_nested = _tensors_of(overload)
+        self.watchers = tuple(watchers)
+
+
+def name_of(overload: Overload) -> str:
+    """`add.Tensor`; `mm` for an overload without a name of its own."""
+    base = overload._schema.name.partition("::")[2]
+    return f"{base}.{overload._schema.overload_name}".rstrip(".")
+
+
+_function_modes = torch._C._len_torch_function_stack
+
+# Subclasses have dispatchers of their own, which decide for themselves what goes together.
+_PLAIN = frozenset({Tensor, Parameter})
+
+
+class OperatorMode(UncompiledMode):
+    """Reports tensors that do not go together, and tells watchers of the operators that they want.
+
+    Args:
+        sink: receives each finding before the operator runs, and may return what is to be told how the operator has
+            ended; an exception from it stops the operator.
+        roots: modules that paths start from, by name.
+        watchers: see `Watcher`.
+        history: tells how a tensor came to be where it is, as `Provenance.history_of` does.
+        failed: receives an error of the guard at an operator, which then runs unchecked; None to raise it.
+    """
+
+    is_moved = True
+
+    def __init__(
+        self,
+        sink: Sink | None = None,
+        *,
+        roots: Roots | None = None,
+        watchers: Sequence[Watcher] = (),
+        history: History | None = None,
+        failed: Callable[[Exception], None] | None = None,
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._sink = sink
+        self._roots: Roots = roots or {}
+        self._watchers = tuple(watchers)
+        self._history = history
+        self._failed = failed
+        self._is_on = True
+        # By identity, since an overload computes its hash in Python; the overload is kept, and so is its identity.
+        self._known: dict[int, tuple[Callable[..., Any], _Plan | None, Overload]] = {}
+        self._thread = threading.get_ident()
+
+    @property
+    def is_innermost(self) -> bool:
+        """Whether this thread has entered no other mode since."""
+        return scopes.stack()[-1:] == [self]
+
+    def install(self) -> bool:
+        """Looks at the operators that this thread calls from now on; returns whether that is possible here."""
+        scopes.follow()
+        if scopes.are_known():
+            self.__enter__()
+            return True
+        scopes.leave()
+        return False
+
+    def uninstall(self) -> bool:
+        """Looks at nothing from now on, and takes the mode out of the stack, also from below modes entered later.
+
+        Returns whether it is out: only the thread that it is in can take it out, and only where PyTorch does not put it
+        back. Elsewhere it stays, to do nothing.
+        """
+        if threading.get_ident() == self._thread and scopes.are_known():
+            if self in scopes.stack():
+                scopes.take_out(self)
+                scopes.leave()
+                return True
+            if not self._is_running:
+                scopes.leave()
+                return True
+        self._is_on = False
+        self._known = {}
+        return False
+
+    def resume(self) -> None:
+        """Looks at operators again, where `uninstall` has left the mode in the stack."""
+        if not self._is_on:
+            self._is_on = True
+            self._known = {}
+
+    @property
+    def _is_running(self) -> bool:
+        """Whether it runs an operator, which has called Python: PyTorch puts it back into the stack afterwards."""
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:
+            if frame.f_code is OperatorMode.__torch_dispatch__.__code__ and frame.f_locals.get("self") is self:
+                return True
+            frame = frame.f_back
+        return False
+
+    def __enter__(self) -> OperatorMode:
+        self._thread = threading.get_ident()
+        self._is_on = True
+        super().__enter__()  # type: ignore[no-untyped-call]
+        return self
+
+    @uncompiled
+    def __torch_dispatch__(
+        self, func: Overload, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        try:
+            run, plan, _ = self._known[id(func)]
+        except KeyError:
+            run, plan, _ = self._learn(func)
+        if plan is not None and not types:
+            ended = None
+            if plan.compares:
+                if _function_modes():
+                    ended = self._compare_unseen(plan, args)
+                else:
+                    device = None
+                    for value in args:
+                        if value.__class__ in _PLAIN:
+                            if device is None:
+                                device = value.device
+                            elif value.device != device:
+                                ended = self._mixed(plan, args, {})
+                                break
+            elif plan.compares_nested:
+                ended = self._compare_nested(plan, args, kwargs or {})
+            if ended is not None:
+                return self._run_mixed(plan, args, kwargs or {}, ended)
+            if plan.watchers:
+                return self._run_watched(plan, args, kwargs or {})
+        return run(*args, **kwargs) if kwargs else run(*args)
+
+    def _learn(self, overload: Overload) -> tuple[Callable[..., Any], _Plan | None, Overload]:
+        """What runs an operator met for the first time, and its plan; None where there is nothing to do."""
+        if not self._is_on or type(overload) is not torch._ops.OpOverload:
+            return overload, None, overload
+        plan = _Plan(overload, [watcher for watcher in self._watchers if watcher.wants(overload)])
+        has_plan = bool(plan.watchers) or (self._sink is not None and (plan.compares or plan.compares_nested))
+        # `_op` is what an overload calls, without a frame of its own.
+        known = getattr(overload, "_op", overload), plan if has_plan else None, overload
+        self._known[id(overload)] = known
+        return known
+
+    def _run_watched(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        result = plan.overload(*args, **kwargs)
+        call = Call(plan.overload, args, kwargs, result, self._thread)
+        try:
+            with DisableTorchFunction():
+                for watcher in plan.watchers:
+                    watcher.saw(call)
+        except Exception as error:
+            self._tell(error)
+        return result
+
+    def _run_mixed(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any], ended: Ended) -> Any:
+        try:
+            result = self._run_watched(plan, args, kwargs) if plan.watchers else plan.overload(*args, **kwargs)
+        except Exception as error:
+            with DisableTorchFunction():
+                ended(error)
+            raise
+        with DisableTorchFunction():
+            ended(None)
+        return result
+
+    def _tell(self, error: Exception) -> None:
+        if self._failed is None or is_of_the_program(error):
+            raise error
+        if not isinstance(error, RecursionError):
+            with contextlib.suppress(Exception):
+                self._failed(error)
+
+    def _compare_unseen(self, plan: _Plan, args: Sequence[Any]) -> Ended | None:
+        """Compares where reading a device is a call that a function mode of the program would see."""
+        with DisableTorchFunction():
+            devices = {value.device for value in args if value.__class__ in _PLAIN}
+        return self._mixed(plan, args, {}) if len(devices) > 1 else None
+
+    def _compare_nested(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Ended | None:
+        if _function_modes():
+            with DisableTorchFunction():
+                is_mixed = _are_mixed(args, kwargs)
+        else:
+            is_mixed = _are_mixed(args, kwargs)
+        return self._mixed(plan, args, kwargs) if is_mixed else None
+
+    def _mixed(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Ended | None:
+        """Tensors on several devices meet, which may be legal."""
+        if self._sink is None:
+            return None
+        try:
+            with DisableTorchFunction():
+                conflict = Conflict.among(plan.regime, name_of(plan.overload), values_of(plan.overload, args, kwargs))
+                if conflict is None:
+                    return None
+                finding = finding_of(conflict, sys._getframe(), self._thread, self._roots, self._history)
+                return self._sink(finding)
+        except (GuardError, DevlintWarning):
+            raise
+        except Exception as error:
+            self._tell(error)
+            return None
+
+
+def _are_mixed(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether the tensors that an operator is given, also in lists, are on several devices."""
+    device = None
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        for one in value if value.__class__ is list else (value,):
+            if one.__class__ in _PLAIN:
+                if device is None:
+                    device = one.device
+                elif one.device != device:
+                    return True
+    return False
+
+
+def values_of(overload: Overload, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Value]:
+    """The tensors that an operator's kernel compares, in its order: output tensors by keyword come first.
+
+    Other keyword arguments are left out, as torchgen leaves them out of the check.
+    """
+    outputs: list[Value] = []
+    inputs: list[Value] = []
+    for position, argument in enumerate(overload._schema.arguments):
+        if argument.kwarg_only and not argument.is_out:
+            continue
+        value = args[position] if position < len(args) else kwargs.get(argument.name)
+        is_written = argument.alias_info is not None and argument.alias_info.is_write
+        found = inputs if not argument.is_out else outputs
+        if isinstance(value, Tensor):
+            found.append(Value(argument.name, value, is_written))
+        elif isinstance(value, (list, tuple)):
+            found += [
+                Value(f"{argument.name}[{index}]", one, is_written)
+                for index, one in enumerate(value)
+                if isinstance(one, Tensor)
+            ]
+    return outputs + inputs

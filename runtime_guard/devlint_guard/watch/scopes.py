@@ -1,0 +1,189 @@
+"""Where in the program's nest of scopes a thread is: which dispatch modes may be put in or taken out there.
+
+PyTorch dispatches to modes while two keys are in a set that each thread has. The first mode of a thread puts them in,
+the last one takes them out. `torch.inference_mode` remembers that set on entry and puts all of it back on exit, and the
+modes it leaves alone (c10/core/InferenceMode.h). So a mode that is taken out inside it would leave the keys without a
+mode, which PyTorch refuses with an internal error at the next operator; one that is put in would stay without keys, and
+keep those of the program that come later from working. Here each exit is followed by a look at whether the two agree.
+
+Other scopes of this kind, such as the levels of `torch.func` and the nodes of a backward pass, are short: in them no
+mode is moved at all.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from typing import Any
+
+import torch
+from torch import inference_mode
+from torch.utils import _python_dispatch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from devlint_guard.program.uncompiled import uncompiled
+
+_KEYS = ("PythonTLSSnapshot", "Python")
+_is_included = torch._C._dispatch_tls_is_dispatch_key_included
+_set_included = torch._C._dispatch_tls_set_dispatch_key_included
+
+State = tuple[int, int]
+"""The dispatch keys that a thread includes and excludes, but for those that are set one by one."""
+
+
+def _mask() -> int:
+    """The bits of all keys but those of modes and of autocast, which sets and restores each for itself."""
+    bits = 0
+    for name, key in torch._C.DispatchKey.__members__.items():
+        if name in _KEYS or name.startswith("Autocast"):
+            bits |= torch._C.DispatchKeySet(key).raw_repr()
+    return ~bits
+
+
+_MASK = _mask()
+
+
+def _state() -> State:
+    included, excluded = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
+    return included.raw_repr() & _MASK, excluded.raw_repr() & _MASK
+
+
+class _Thread(threading.local):
+    """The known scopes of one thread.
+
+    Attributes:
+        outside: its keys outside of the scopes in `open`; None if it has not been looked at.
+        users: how often it was asked to follow them.
+        open: the scopes that it has entered since, by identity, with the keys inside.
+    """
+
+    outside: State | None = None
+    users = 0
+
+    def __init__(self) -> None:
+        self.open: dict[int, State] = {}
+
+
+_here = _Thread()
+_users = 0
+_open = 0
+"""How many scopes are open in all threads."""
+_lock = threading.RLock()
+_enter = inference_mode.__enter__
+_exit = inference_mode.__exit__
+
+
+@uncompiled
+@functools.wraps(_enter)
+def _entered(self: inference_mode) -> None:
+    global _open
+    _enter(self)
+    with _lock:
+        _open += id(self) not in _here.open
+    _here.open[id(self)] = _state()
+
+
+@uncompiled
+@functools.wraps(_exit)
+def _exited(self: inference_mode, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+    global _open
+    _exit(self, exc_type, exc_value, traceback)
+    if _here.open.pop(id(self), None) is None:
+        _here.outside = _state()  # it was entered before anybody followed
+    else:
+        with _lock:
+            _open -= 1
+            _restore()
+    _mend()
+
+
+def follow() -> None:
+    """Follows scopes from now on, until `leave` is called as often."""
+    global _users
+    with _lock:
+        _users += 1
+        if inference_mode.__enter__ is _enter and inference_mode.__exit__ is _exit:
+            inference_mode.__enter__ = _entered  # type: ignore[method-assign]
+            inference_mode.__exit__ = _exited  # type: ignore[method-assign]
+        if _here.users == 0 and not _here.open:
+            _here.outside = _state()
+        _here.users += 1
+
+
+def leave() -> None:
+    """Follows scopes no more, once those that are open have ended."""
+    global _users
+    with _lock:
+        _users -= 1
+        _here.users = max(_here.users - 1, 0)
+        _restore()
+
+
+def _restore() -> None:
+    if not _users and not _open and inference_mode.__exit__ is _exited:
+        inference_mode.__enter__ = _enter  # type: ignore[method-assign]
+        inference_mode.__exit__ = _exit  # type: ignore[method-assign]
+
+
+def are_known() -> bool:
+    """Whether modes can be moved here: all scopes that this thread has entered since `follow` are followed."""
+    expected = next(reversed(_here.open.values()), _here.outside)
+    return torch._C._current_graph_task_id() == -1 and expected == _state() and inference_mode.__exit__ is _exited
+
+
+def _mend() -> None:
+    """Makes the keys of modes agree with the modes, after a scope has put back the keys of its entry."""
+    is_needed = torch._C._len_torch_dispatch_stack() > 0
+    if is_needed is not _is_included("Python") and (not is_needed or has_only_moved_modes()):
+        for key in _KEYS:
+            _set_included(key, is_needed)
+
+
+def stack() -> list[TorchDispatchMode]:
+    """The modes of this thread, the innermost last."""
+    return [torch._C._get_dispatch_stack_at(index) for index in range(torch._C._len_torch_dispatch_stack())]
+
+
+def has_only_moved_modes() -> bool:
+    """Whether this thread has modes, and all of them are of the kind that is moved: they have an `is_moved`."""
+    modes = stack()
+    return bool(modes) and all(getattr(one, "is_moved", False) for one in modes)
+
+
+class NoModes:
+    """A context in which this thread dispatches to no mode, though there are some. Not where scopes begin or end."""
+
+    def __enter__(self) -> None:
+        self._were_included = [_is_included(key) for key in _KEYS]
+        for key in _KEYS:
+            _set_included(key, False)
+
+    def __exit__(self, *exception: object) -> None:
+        for key, was_included in zip(_KEYS, self._were_included, strict=True):
+            _set_included(key, was_included)
+
+
+def take_out(mode: TorchDispatchMode) -> None:
+    """Ends a mode that may lie below others.
+
+    On entry each mode notes flags of the process as it found them, to restore them on exit. The one that was entered
+    next found them as our mode had set them, and now has to restore what ours had found.
+    """
+    above: list[TorchDispatchMode] = []
+    while (top := _python_dispatch._pop_mode()) is not mode:
+        above.append(top)
+    _python_dispatch._push_mode(mode)
+    for name in _FLAGS if above else ():
+        mine, theirs = getattr(mode, name, None), getattr(above[-1], name, None)
+        if mine and theirs:
+            mine[-1], theirs[-1] = theirs[-1], mine[-1]
+    mode.__exit__(None, None, None)
+    for other in reversed(above):
+        _python_dispatch._push_mode(other)
+
+
+_FLAGS = (
+    "old_dispatch_mode_flags",
+    "old_non_infra_dispatch_mode_flags",
+    "old_without_ignore_compile_internals_dispatch_mode_flags",
+)
