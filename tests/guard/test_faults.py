@@ -48,11 +48,11 @@ def test_each_function_that_explains_fails_in_a_program() -> None:
 
 def test_a_function_without_a_program_is_told() -> None:
     stored = json.loads(faults.COVERAGE.read_text(encoding="utf-8"))
-    del stored["explain._finding"]
-    assert faults.not_covered([*stored, "record.added", "explain.gone"]) == [
-        "explain._finding runs in no program of `fault_programs`",
-        "record.added runs in a program, and is said not to",
-        "explain.gone is no function that explains",
+    del stored["findings.explanation._finding"]
+    assert faults.not_covered([*stored, "report.record.added", "findings.explanation.gone"]) == [
+        "findings.explanation._finding runs in no program of `fault_programs`",
+        "report.record.added runs in a program, and is said not to",
+        "findings.explanation.gone is no function that explains",
     ]
 
 
