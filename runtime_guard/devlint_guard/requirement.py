@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
-LOWEST: Final = (2, 11)
-"""The lowest release of torch that the guard supports; `python -m tests.guard.matrix` runs the tests with others.
+LOWEST: Final = (2, 4)
+"""The lowest release of torch that the guard supports; `python -m tests.guard.matrix` runs the tests with others."""
 
-Releases before lack parts that the guard stands on: 2.2 `torch.utils.swap_tensors`, 2.5 the name by which Dynamo knows
-`nn.Module.__call__` (`unpatched_nn_module_call`), 2.7 `set_code_exec_strategy`, by which Dynamo passes over the mode,
-and 2.8 `ignore_compile_internals`, which compilation under an active mode needs.
+FULL: Final = (2, 11)
+"""The lowest release in which a guard looks on beside compiled code; in those before it ends there.
+
+They lack what that stands on: 2.5 the name by which Dynamo knows `nn.Module.__call__` (`unpatched_nn_module_call`), 2.7
+`set_code_exec_strategy`, by which Dynamo passes over the mode, and 2.8 `ignore_compile_internals`, which compilation
+under an active mode needs.
 """
 
 _PACKAGE: Final = f"'torch>={LOWEST[0]}.{LOWEST[1]}'"
@@ -34,7 +37,14 @@ def require_torch() -> None:
         raise ImportError(f"{needed}, but torch {found} is installed: pip install -U {_PACKAGE}", name="torch")
 
 
+def is_full() -> bool:
+    """Return whether the installed torch is of `FULL` or newer."""
+    from torch import __version__ as found
+
+    return _release(found) >= FULL
+
+
 def _release(version: str) -> tuple[int, int]:
     """Return the first two numbers of a version; a version that PyTorch does not write so is taken for a new one."""
     numbers = re.match(r"(\d+)\.(\d+)", version)
-    return LOWEST if numbers is None else (int(numbers[1]), int(numbers[2]))
+    return FULL if numbers is None else (int(numbers[1]), int(numbers[2]))

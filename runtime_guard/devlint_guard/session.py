@@ -254,17 +254,23 @@ class Guard:
             self.known.clear()
 
     def step_back(self, error: Exception) -> None:
-        """Sees nothing from now on, and warns of that once: what fails in a guard is no business of the program."""
+        """Sees nothing from now on: what fails in a guard is no business of the program."""
+        self.stop(f"this is a bug of devlint: {type(error).__name__}: {error}")
+
+    def stop(self, reason: str) -> None:
+        """Sees nothing from now on, and warns of that once, unless without a reason; it still explains how it ends."""
         if self.has_stepped_back:
             return
         self.has_stepped_back = True
         self._layers.end()
         active.refresh()
+        if not reason:
+            return
         site = None
         with contextlib.suppress(Exception):  # what has failed may be what finds the user's line
             site = user_site(sites_above(sys._getframe()))
         file, line = ("<devlint>", 1) if site is None else (site.frame.f_code.co_filename, site.frame.f_lineno)
-        text = f"the guard stops looking, this is a bug of devlint: {type(error).__name__}: {error}"
+        text = f"the guard stops looking, {reason}"
         with contextlib.suppress(DevlintWarning):  # where warnings are errors, the program goes on all the same
             warnings.warn_explicit(text, DevlintWarning, file, line, registry={})
 

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
-from devlint_guard import requirement
+from devlint_guard import DevlintWarning, guard, requirement  # noqa: E402
+from devlint_guard.watch import active  # noqa: E402
+from torch import Tensor, nn  # noqa: E402
+from torch.fx import GraphModule  # noqa: E402
 
-from tests.conftest import REPOSITORY, read_toml
-from tests.guard.processes import python, write
+from tests.conftest import REPOSITORY, read_toml  # noqa: E402
+from tests.guard.processes import python, write  # noqa: E402
 
 MISSING = "raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n"
-OLD = '__version__ = "2.5.1+cu124"\n'
+OLD = '__version__ = "2.3.1+cu121"\n'
 FLOOR = f"{requirement.LOWEST[0]}.{requirement.LOWEST[1]}"
 NEEDED = f"the runtime guard needs torch {FLOOR} or newer, but torch"
 SENTENCES = {
     MISSING: f"{NEEDED} is not installed: pip install 'torch>={FLOOR}'",
-    OLD: f"{NEEDED} 2.5.1+cu124 is installed: pip install -U 'torch>={FLOOR}'",
+    OLD: f"{NEEDED} 2.3.1+cu121 is installed: pip install -U 'torch>={FLOOR}'",
 }
 
 
@@ -48,7 +53,7 @@ def test_one_sentence_says_so(tmp_path: Path, torch: str, arguments: str, said: 
 @pytest.mark.parametrize(
     ("version", "is_enough"),
     [
-        ("2.5.1", False),
+        ("2.3.1", False),
         ("1.13.1+cpu", False),
         (FLOOR, True),
         (f"{FLOOR}.0a0+git1234", True),
@@ -58,7 +63,6 @@ def test_one_sentence_says_so(tmp_path: Path, torch: str, arguments: str, said: 
     ],
 )
 def test_releases_are_compared_as_numbers(monkeypatch: pytest.MonkeyPatch, version: str, is_enough: bool) -> None:
-    torch = pytest.importorskip("torch")
     monkeypatch.setattr(torch, "__version__", version)
     if is_enough:
         requirement.require_torch()
@@ -72,3 +76,48 @@ def test_the_floor_is_one_number() -> None:
     assert project["optional-dependencies"]["guard"] == [f"torch>={FLOOR}"]
     for page in ("README.md", "guard.md"):
         assert f"torch {FLOOR} or newer" in (REPOSITORY / "runtime_guard" / page).read_text(encoding="utf-8")
+
+
+class Doubled(nn.Linear):
+    def forward(self, input: Tensor) -> Tensor:
+        return super().forward(input) * 2
+
+
+def _fails(like: Tensor) -> None:
+    torch.empty_like(like, device="meta").numpy()
+
+
+@pytest.mark.parametrize("when", ["before", "during", "in place"])
+def test_below_the_full_release_a_guard_ends_where_compiled_code_begins(
+    monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    monkeypatch.setattr(requirement, "FULL", (99, 0))
+    torch._dynamo.reset()
+    monkeypatch.setattr(active, "_reason", "torch 2.11 or newer")
+    call, net, x, graphs = nn.Module.__call__, Doubled(2, 2), torch.ones(1, 2), []
+
+    def backend(graph: GraphModule, _: object) -> Callable[..., object]:
+        graphs.append(graph)
+        return graph
+
+    run = net if when == "in place" else torch.compile(net, backend=backend)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("default")
+        if when == "before":
+            run(x)
+        for _ in range(2):
+            with guard(net, level="deep", mode="record"), guard(level="deep", mode="record") as inner:
+                if when == "in place" and not graphs:
+                    net.compile(backend=backend)
+                Doubled(2, 2)(x)
+                assert nn.Module.__call__ is not call
+                assert torch._C._len_torch_dispatch_stack() == 1
+                run(x).sum().backward()
+                assert nn.Module.__call__ is call
+                assert torch._C._len_torch_dispatch_stack() == 0
+    assert len(graphs) == 1
+    assert [(one.category, one.filename) for one in seen] == [(DevlintWarning, __file__)]
+    assert "torch 2.11 or newer" in str(seen[0].message)
+    with pytest.raises(TypeError) as caught, inner:
+        _fails(run(x))
+    assert "devlint: DEV" in "".join(caught.value.__notes__)

@@ -16,6 +16,7 @@ from devlint_guard.explain.messages import Message
 from devlint_guard.explain.trail import trail
 from devlint_guard.finding import Operand, Place, Role, Step
 from devlint_guard.program import naming
+from devlint_guard.program.devices import accelerator
 from devlint_guard.program.expressions import Argument, Operation, Reader, Term, operation_at, part_at
 from devlint_guard.program.frames import (
     Carried,
@@ -370,8 +371,8 @@ def _with_the_unknown_one(scene: Scene, terms: list[Term], named: Sequence[str])
     other = [device for device in named if not _agree(known, [device])]
     if scene.operation.text == "[…]" and known == {"cpu"}:
         # PyTorch names the device of what is selected from only.
-        accelerator = torch.accelerator.current_accelerator()
-        other = [] if accelerator is None else [str(accelerator)]
+        kind = accelerator()
+        other = [] if kind is None else [str(kind)]
     unknown = _only_unknown(scene)
     if len(known) != 1 or len(other) != 1 or unknown is None:
         return terms

@@ -1,6 +1,7 @@
 """The program that runs: its frames, its source and its objects, read without running anything of it.
 
 * `stored`: what an object holds in its `__dict__`, its lists and tables; nothing of the program runs.
+* `devices`: the accelerator, and the default device.
 * `uncompiled`: functions that Dynamo passes over.
 * `quoting`: text of the program, harmless to print.
 * `frames`: frames and tracebacks, which of them are the user's, and their source.

@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from devlint_guard.program.bindings import definition_of
+from devlint_guard.program.devices import default_device
 from devlint_guard.program.frames import Site, Source, is_user_code, node_at, source_of, source_of_file
 from devlint_guard.program.stored import UNKNOWN, attribute, devices_of, element, tensors_in, tensors_of
 
@@ -359,7 +360,7 @@ class Reader:
             return as_device(self.value(keywords["device"]))
         function = self.value(node.func)
         if isinstance(function, type) and function.__module__ in _MODULES_WITH_TENSORS:
-            return torch.get_default_device()
+            return default_device()
         if getattr(function, "__module__", None) == "torch.cuda" and function.__name__.endswith("Tensor"):  # type: ignore[attr-defined]
             return torch.device("cuda")
         if any(function is one for one in (torch.autograd.Variable, nn.Parameter)) and node.args:
@@ -379,7 +380,7 @@ class Reader:
             if method is not None:
                 return method
         if self._is_factory(node):
-            return torch.get_default_device()
+            return default_device()
         if function is torch.from_numpy:
             return torch.device("cpu")
         if _is_torch_function(function):

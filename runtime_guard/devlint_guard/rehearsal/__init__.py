@@ -40,8 +40,6 @@ def available() -> str:
     for name in ("_storage_address", "_has_storage"):
         if not hasattr(torch._C, name):
             return f"this torch has no torch._C.{name}"
-    if not hasattr(torch, "accelerator"):
-        return "this torch has no torch.accelerator"
     return ""
 
 

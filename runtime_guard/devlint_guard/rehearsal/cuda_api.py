@@ -251,7 +251,7 @@ def _install_builds(replaced: Replacements) -> None:
 
 
 def _install_accelerator(replaced: Replacements) -> None:
-    accelerator: Any = torch.accelerator
+    accelerator: Any = getattr(torch, "accelerator", None)  # from 2.6 on
     functions: dict[str, Any] = {
         "is_available": is_available,
         "device_count": count,

@@ -1,6 +1,7 @@
 """What a guard looks at while a program runs.
 
 * `entry`: the device of a module, and of what it is called with.
+* `compiled`: where compiled code runs, beside which older releases of torch let no guard look on.
 * `interpose`: takes the place of `nn.Module.__call__`.
 * `regimes`: which operators PyTorch itself checks.
 * `steps`: counts training steps.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import sys
 import threading
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
@@ -21,7 +21,8 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from devlint_guard.program.naming import Roots, paths_of_modules
 from devlint_guard.program.uncompiled import uncompiled
 from devlint_guard.program.undisturbed import Undisturbed
-from devlint_guard.watch import interpose
+from devlint_guard.requirement import FULL, is_full
+from devlint_guard.watch import compiled, interpose
 from devlint_guard.watch.entry import COMPARED, Mismatch, may_be_certain
 from devlint_guard.watch.steps import SPACING, Steps
 
@@ -77,6 +78,9 @@ class Receiver(Protocol):
     def step_back(self, error: Exception) -> None:
         """Something in it has failed, which must not end the program."""
 
+    def stop(self, reason: str) -> None:
+        """Sees nothing from now on, for a reason that it tells, unless that is empty."""
+
 
 class Entry(NamedTuple):
     """One entry of a guard, which may be entered several times.
@@ -113,6 +117,8 @@ _looking: tuple[tuple[Receiver, Roots], ...] = ()
 _settled: tuple[tuple[Steps, Container[int]], ...] = ()
 """The steps of the others, which are only counted, and the modules that may rest in most of them."""
 _hooks: list[Any] = []
+_ends: list[Callable[[], None]] = []
+_reason = f"beside compiled code it needs torch {FULL[0]}.{FULL[1]} or newer"
 
 
 def add(entry: Entry) -> None:
@@ -122,6 +128,8 @@ def add(entry: Entry) -> None:
         if not _hooks:
             _hooks.append(register_optimizer_step_pre_hook(_before_step))
             _hooks.append(register_optimizer_step_post_hook(_after_step))
+            if not is_full():
+                _ends.append(compiled.tell(_stop))
         refresh()
 
 
@@ -135,8 +143,18 @@ def remove(receiver: Receiver) -> Entry:
         if not _entries:
             while _hooks:
                 _hooks.pop().remove()
+            while _ends:
+                _ends.pop()()
         refresh()
         return ended
+
+
+def _stop() -> None:
+    """Compiled code is about to run, beside which this release of torch lets no guard look on; tells so once."""
+    global _reason
+    for receiver, _ in _receivers:
+        receiver.stop(_reason)
+        _reason = ""
 
 
 def _set(entries: tuple[Entry, ...]) -> None:

@@ -13,6 +13,7 @@ from torch.nn.parameter import is_lazy
 
 from devlint_guard.explain.operands import describe
 from devlint_guard.finding import Role
+from devlint_guard.program.devices import accelerator
 from devlint_guard.program.frames import shown_path
 from devlint_guard.program.stored import dictionary_of, registered_in, table_of, tensors_in
 from devlint_guard.report.record import Held, Part, Program
@@ -87,7 +88,6 @@ def machine() -> dict[str, Any]:
 
 def used_gpu() -> bool:
     """Whether a tensor of this process may have been on an accelerator; of CUDA and XPU, whether they were started."""
-    kind = torch.accelerator.current_accelerator()
-    if kind is None:
-        return False
-    return bool(getattr(torch.get_device_module(kind), "is_initialized", torch.accelerator.is_available)())
+    kind = accelerator()
+    module: Any = None if kind is None else torch.get_device_module(kind)
+    return module is not None and bool(getattr(module, "is_initialized", module.is_available)())
