@@ -102,6 +102,10 @@ SAYING = {
         "says(there, x)\n",
     ),
     "asked_for": ("Torch not compiled with CUDA enabled", "where = 'cuda'\nsays.__call__(where)\nsays(x, where)\n"),
+    "indexed": (
+        TEXTS[Trouble.INDEX],
+        "class Rows(torch.Tensor):\n    __getitem__ = says\nx.as_subclass(Rows)[str(0)]\n",
+    ),
     "several_for_numpy": (
         TEXTS[Trouble.HOST_ACCESS],
         "def read(value):\n    kept = [[value]]\n    says(kept)\n    value.numpy()\nread(there)\n",
