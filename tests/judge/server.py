@@ -220,7 +220,7 @@ def _rehearsed(job: Job, file: str) -> Verdict:
 
     if job.recorded:  # a fix that draws numbers on another device draws the same ones
         generators.drawing_on = contextlib.nullcontext  # type: ignore[assignment]
-    with rehearse(job.devices):
+    with rehearse(job.devices, from_beginning=True):
         verdict = run_program(job, file)
     return dataclasses.replace(verdict, unjudged=tuple(UNJUDGED.lines()))
 

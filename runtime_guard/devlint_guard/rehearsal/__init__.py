@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import threading
 from collections.abc import Iterator
 
 import torch
@@ -44,13 +45,15 @@ def available() -> str:
 
 
 @contextlib.contextmanager
-def rehearse(devices: int = 1) -> Iterator[None]:
+def rehearse(devices: int = 1, *, from_beginning: bool = False) -> Iterator[None]:
     """While the body runs, the machine has so many CUDA devices; afterwards torch is as it was.
 
     Tensors that were labelled are plain CPU tensors afterwards.
 
     Args:
         devices: how many devices there are; 0 is a CUDA build of torch on a machine without any.
+        from_beginning: nothing of the program is imported before, so that it has no function of torch as it was. The
+            dispatch mode is then out while all tensors are on the CPU.
 
     Raises:
         GuardUsageError: the number is out of range, the installed torch lacks something that a rehearsal needs, or
@@ -66,6 +69,7 @@ def rehearse(devices: int = 1) -> Iterator[None]:
         raise GuardUsageError(f"a rehearsal is not possible here: {missing}")
 
     from devlint_guard.rehearsal import (
+        aside,
         autocast,
         calls,
         children,
@@ -94,7 +98,7 @@ def rehearse(devices: int = 1) -> Iterator[None]:
         JOURNAL.begin()
     unjudged.UNJUDGED.forget()
     machine.MACHINE.devices, machine.MACHINE.visible = devices, None
-    machine.MACHINE.is_started = machine.MACHINE.is_bad_fork = False
+    machine.MACHINE.is_started = machine.MACHINE.is_bad_fork = machine.MACHINE.judges_cpu = False
     try:
         parts = (
             cuda_api,
@@ -113,7 +117,9 @@ def rehearse(devices: int = 1) -> Iterator[None]:
         )
         for part in parts:
             part.install(replaced)
-        with dispatch.RehearsalMode():  # type: ignore[no-untyped-call]
+        mode = dispatch.RehearsalMode()  # type: ignore[no-untyped-call]
+        is_main = threading.get_ident() == threading.main_thread().ident
+        with aside.ASIDE.around(mode) if from_beginning and is_main else mode:
             yield
     finally:
         replaced.undo()

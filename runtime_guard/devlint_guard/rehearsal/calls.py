@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.utils._device import _device_constructors
 
 from devlint_guard.rehearsal import words
+from devlint_guard.rehearsal.aside import ASIDE
 from devlint_guard.rehearsal.dispatch import MARKS, marked
 from devlint_guard.rehearsal.labels import CPU, label, pin, put, seen_device
 from devlint_guard.rehearsal.machine import resolve, start
@@ -65,6 +66,8 @@ def install(replaced: Replacements) -> None:
     replaced.put(torch, "compile", _compiling())
     for kind in (torch._C.ScriptFunction, torch._C.ScriptMethod):
         replaced.put(kind, "__call__", _interpreted(kind.__call__))
+    for operator in (_torch._ops.OpOverload, _torch._ops.OpOverloadPacket):
+        replaced.put(operator, "__call__", _told(operator.__call__))
     replaced.put(torch._C._nn, "_parse_to", _parsing(torch._C._nn._parse_to))
 
 
@@ -82,6 +85,8 @@ def _marking(function: Callable[..., Any]) -> Callable[..., Any]:
     def called(*args: Any, **kwargs: Any) -> Any:
         if type(kwargs.get("device")) is int:
             kwargs["device"] = torch.device("cuda", kwargs["device"])
+        if ASIDE.is_out:
+            _wake_for(kwargs)
         before, MARKS.is_marked = MARKS.is_marked, True
         try:
             made = function(*args, **kwargs)
@@ -93,6 +98,24 @@ def _marking(function: Callable[..., Any]) -> Callable[..., Any]:
             start()
             pin(made)
         return made
+
+    return called
+
+
+def _wake_for(kwargs: dict[str, Any]) -> None:
+    """Let the mode see a factory that may make a tensor off the CPU, or memory that is pinned."""
+    device = kwargs.get("device")
+    is_told = device is not None and torch.device(device).type != "cpu"
+    if is_told or kwargs.get("pin_memory") or torch._C._len_torch_function_stack():
+        ASIDE.wake()
+
+
+def _told(call: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(call)
+    def called(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if ASIDE.is_out:
+            _wake_for(kwargs)
+        return call(self, *args, **kwargs)
 
     return called
 
@@ -110,6 +133,7 @@ def _from_data(function: Callable[..., Any], *, is_copy: bool) -> Callable[..., 
         if device is None and not _is_tensor(args):
             device = _default_device()
         if device is not None and torch.device(device).type not in ("cpu", "cuda"):
+            ASIDE.wake()
             return function(*args, device=device, requires_grad=wants_grad, **kwargs)
         target = None if device is None else resolve(device)
         if is_copy and _is_tensor(args):
@@ -204,6 +228,7 @@ def _interpreted(call: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(call)
     def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+        ASIDE.wake()
         before, MARKS.is_interpreted, MARKS.refused = MARKS.is_interpreted, True, None
         try:
             return call(self, *args, **kwargs)

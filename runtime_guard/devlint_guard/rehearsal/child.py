@@ -32,7 +32,7 @@ def begin(devices: int, steps: int | None, journal: str) -> None:
         journal: the file for what the process has to tell the one that began the rehearsal.
     """
     JOURNAL.begin(journal)
-    _kept.enter_context(rehearse(devices))
+    _kept.enter_context(rehearse(devices, from_beginning=True))
     atexit.register(_kept.close)
     MACHINE.steps = steps
     if steps is not None:

@@ -209,12 +209,12 @@ def _install_random(replaced: Replacements) -> None:
 
     def state_of(device: Any = "cuda") -> torch.Tensor:
         start()
-        state: torch.Tensor = default[index_of(device)].get_state()
+        state: torch.Tensor = default.of(index_of(device)).get_state()
         return state
 
     def put_state(state: torch.Tensor, device: Any = "cuda") -> None:
         start()
-        default[index_of(device)].set_state(state)
+        default.of(index_of(device)).set_state(state)
 
     def put_states(states: Any) -> None:
         for index, state in enumerate(states):

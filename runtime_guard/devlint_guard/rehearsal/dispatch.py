@@ -18,6 +18,7 @@ from torch.nn import Buffer, Parameter
 
 from devlint_guard.program.uncompiled import UncompiledMode, uncompiled
 from devlint_guard.rehearsal import checks, generators, labels
+from devlint_guard.rehearsal.aside import ASIDE
 from devlint_guard.rehearsal.labels import ANYWHERE, CPU, put
 from devlint_guard.rehearsal.machine import resolve
 from devlint_guard.rehearsal.plans import Operand, Plan, Results
@@ -126,10 +127,13 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
             args = _as_tensors(plan, args)
         result = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
         if target is not CPU and target is not None:
+            ASIDE.calm = 0
             if plan.results is _ONE_TENSOR:
                 put(result, target)
             elif plan.results is not _NOTHING_NEW:
                 _label_results(plan, result, target)
+        else:
+            ASIDE.count()
         return result
 
 
@@ -170,7 +174,10 @@ def _run_any(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         else:
             result = plan.run(*args, **kwargs)
         if target is not None and target != CPU:
+            ASIDE.calm = ASIDE.calm if target == ANYWHERE else 0
             _label_results(plan, result, target, operands)
+        else:
+            ASIDE.count()
         return result
 
 
@@ -179,7 +186,7 @@ def _draw(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any], device: torch
     if not plan.takes_generator:
         with generators.drawing_on(device):
             return plan.run(*args, **kwargs)
-    position, own = plan.generator_position, generators.DEFAULTS[device.index]
+    position, own = plan.generator_position, generators.DEFAULTS.of(device.index)
     if position < len(args):
         args = [*args[:position], args[position] or own, *args[position + 1 :]]
     elif kwargs.get("generator") is None:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.labels import CPU, label
-from devlint_guard.rehearsal.machine import count
+from devlint_guard.rehearsal.machine import count, judge_cpu
 from devlint_guard.rehearsal.plans import Operand
 from devlint_guard.rehearsal.replacements import Replacements
 from devlint_guard.rehearsal.unjudged import UNJUDGED
@@ -142,6 +142,7 @@ def _starting(module: Any) -> Any:
         if "nccl" in name and not count():
             raise ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!")
         kwargs.pop("device_id", None)
+        judge_cpu()
         original(substitute or "gloo", *args, **kwargs)
         # distributed_c10d.BackendConfig: a group without a named backend has that of the accelerator alone.
         name = name or ("nccl" if count() else "gloo")

@@ -9,7 +9,7 @@ from typing import Any, Final
 import torch
 
 from devlint_guard.rehearsal import words
-from devlint_guard.rehearsal.machine import CPU, MACHINE, count, current, resolve
+from devlint_guard.rehearsal.machine import CPU, MACHINE, count, current, judge_cpu, resolve
 
 _CpuGenerator: Any = torch._C.Generator
 _devices: dict[int, tuple[Any, torch.device]] = {}
@@ -52,7 +52,10 @@ class Generator(_CpuGenerator):  # type: ignore[misc]
     """Stands for `torch.Generator`."""
 
     def __new__(cls, device: Any = "cpu") -> Generator:  # noqa: D102  (the class says it)
-        return _make(cls, resolve(device))
+        where = resolve(device)
+        if where != CPU:
+            judge_cpu()
+        return _make(cls, where)
 
     def __init__(self, device: Any = "cpu") -> None:
         """Take the argument that `__new__` has used."""
@@ -73,6 +76,11 @@ class DefaultGenerators:
         return count()
 
     def __getitem__(self, index: int) -> Generator:
+        judge_cpu()  # the program may give it to any operator
+        return self.of(index)
+
+    def of(self, index: int) -> Generator:
+        """The generator of a device."""
         if not 0 <= index < max(count(), MACHINE.devices):
             raise IndexError("tuple index out of range")
         if index not in self._made:
@@ -81,12 +89,12 @@ class DefaultGenerators:
         return self._made[index]
 
     def __iter__(self) -> Any:
-        return (self[index] for index in range(len(self)))
+        return (self.of(index) for index in range(len(self)))
 
     @property
     def current(self) -> Generator:
         """The generator of the current device."""
-        return self[current()]
+        return self.of(current())
 
     def forget(self) -> None:
         """Drop all generators."""
@@ -99,7 +107,7 @@ DEFAULTS: Final = DefaultGenerators()
 @contextlib.contextmanager
 def drawing_on(device: torch.device) -> Iterator[None]:
     """While the body runs, an operator that takes no generator draws the numbers of a device."""
-    host, own = torch.default_generator, DEFAULTS[device.index]
+    host, own = torch.default_generator, DEFAULTS.of(device.index)
     before = host.get_state()
     host.set_state(own.get_state())
     try:

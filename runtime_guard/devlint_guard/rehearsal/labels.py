@@ -139,6 +139,14 @@ def is_wrapper(tensor: Tensor) -> bool:
     return tensor in _wrappers
 
 
+def off_cpu() -> set[int] | None:
+    """Return the addresses of all memory off the CPU; None if there are tensors without memory."""
+    if len(_wrappers):
+        return None
+    entries = known.copy().items()
+    return {address for address, (reference, at) in entries if at != CPU and not _Storage._expired(reference)}
+
+
 def forget() -> None:
     """Drop all labels."""
     _wrappers.clear()

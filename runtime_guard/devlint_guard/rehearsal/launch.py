@@ -142,7 +142,7 @@ def attempt(
     result = Result(devices)
     counter = _Steps(steps, result)
     began = time.monotonic()
-    with rehearse(devices):
+    with rehearse(devices, from_beginning=True):
         MACHINE.steps = steps
         hook = register_optimizer_step_post_hook(counter)
         try:

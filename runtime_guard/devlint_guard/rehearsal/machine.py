@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,8 @@ class Machine:
         is_started: something in this process has started CUDA.
         is_bad_fork: this process was forked from one in which CUDA had been started.
         steps: after how many steps of its optimizers a process ends; None for its own end.
+        used: is called before a tensor can be off the CPU.
+        judges_cpu: an operator may have to refuse tensors that are all on the CPU.
     """
 
     devices: int = 0
@@ -33,6 +36,8 @@ class Machine:
     is_started: bool = False
     is_bad_fork: bool = False
     steps: int | None = None
+    used: Callable[[], object] = bool
+    judges_cpu: bool = False
 
 
 MACHINE = Machine()
@@ -81,12 +86,19 @@ def start() -> None:
         raise words.no_devices()
     MACHINE.is_started = True
     torch.cuda._initialized = True
+    MACHINE.used()
 
 
 def is_available() -> bool:
     """Whether there is a device; the question makes the driver read `CUDA_VISIBLE_DEVICES`."""
     MACHINE.visible = count()
     return MACHINE.visible > 0
+
+
+def judge_cpu() -> None:
+    """Judge tensors on the CPU, too, from now on: there is something that they do not go with."""
+    MACHINE.judges_cpu = True
+    MACHINE.used()
 
 
 def current() -> int:
@@ -127,9 +139,12 @@ def resolve(device: Any) -> torch.device:
     Raises:
         AcceleratorError: there is no such device.
     """
-    wanted = _Device("cuda", device) if isinstance(device, int) else _Device(device)
+    wanted: torch.device = _Device("cuda", device) if isinstance(device, int) else _Device(device)
+    if wanted.type == "cpu":
+        return CPU
     if wanted.type != "cuda":
-        return CPU if wanted.type == "cpu" else wanted
+        MACHINE.used()
+        return wanted
     start()
     index = current() if wanted.index is None else wanted.index
     check_index(index)

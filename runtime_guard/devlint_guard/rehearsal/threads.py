@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from devlint_guard.rehearsal import words
+from devlint_guard.rehearsal.aside import ASIDE
 from devlint_guard.rehearsal.dispatch import MARKS, RehearsalMode
 from devlint_guard.rehearsal.labels import ANYWHERE, label
 from devlint_guard.rehearsal.machine import MACHINE, after_fork_in_child
@@ -60,6 +61,7 @@ def _install_backward(replaced: Replacements) -> None:
             original = module._engine_run_backward
 
             def engine(*args: Any, _original: Any = original, **kwargs: Any) -> Any:
+                ASIDE.wake()  # PyTorch puts back afterwards what modes it has found
                 _check_gradients(*args[:2])
                 before, MARKS.is_marked = MARKS.is_marked, False
                 try:

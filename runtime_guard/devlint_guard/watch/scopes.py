@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -69,6 +70,8 @@ _users = 0
 _open = 0
 """How many scopes are open in all threads."""
 _lock = threading.RLock()
+before_entry: Callable[[], object] = bool
+"""Is called before a thread enters a scope."""
 _enter = inference_mode.__enter__
 _exit = inference_mode.__exit__
 
@@ -77,6 +80,7 @@ _exit = inference_mode.__exit__
 @functools.wraps(_enter)
 def _entered(self: inference_mode) -> None:
     global _open
+    before_entry()
     _enter(self)
     with _lock:
         _open += id(self) not in _here.open
@@ -131,6 +135,11 @@ def are_known() -> bool:
     return torch._C._current_graph_task_id() == -1 and expected == _state() and inference_mode.__exit__ is _exited
 
 
+def are_outside() -> bool:
+    """Whether modes can be moved here, and this thread is in no scope that it has entered since `follow`."""
+    return not _here.open and are_known()
+
+
 def _mend() -> None:
     """Makes the keys of modes agree with the modes, after a scope has put back the keys of its entry."""
     is_needed = torch._C._len_torch_dispatch_stack() > 0
@@ -173,13 +182,28 @@ def take_out(mode: TorchDispatchMode) -> None:
     while (top := _python_dispatch._pop_mode()) is not mode:
         above.append(top)
     _python_dispatch._push_mode(mode)
+    _exchange_flags(mode, above)
+    mode.__exit__(None, None, None)
+    for other in reversed(above):
+        _python_dispatch._push_mode(other)
+
+
+def put_in(mode: TorchDispatchMode) -> None:
+    """Begins a mode below all others, as if it had been entered before them."""
+    above = [_python_dispatch._pop_mode() for _ in stack()]
+    mode.__enter__()  # type: ignore[no-untyped-call]
+    _exchange_flags(mode, above)
+    for other in reversed(above):
+        _python_dispatch._push_mode(other)
+    for key in _KEYS:  # where others are, `NoModes` may have taken them away
+        _set_included(key, True)
+
+
+def _exchange_flags(mode: TorchDispatchMode, above: list[TorchDispatchMode]) -> None:
     for name in _FLAGS if above else ():
         mine, theirs = getattr(mode, name, None), getattr(above[-1], name, None)
         if mine and theirs:
             mine[-1], theirs[-1] = theirs[-1], mine[-1]
-    mode.__exit__(None, None, None)
-    for other in reversed(above):
-        _python_dispatch._push_mode(other)
 
 
 _FLAGS = (
