@@ -120,15 +120,15 @@ def _off_cpu() -> list[Any] | None:
         return None if addresses is None else []
     known: list[Any] = gc.get_objects()
     is_tensor = map(frozenset(_kinds(Tensor)).__contains__, map(type, known))
-    tensors: list[Any] = list(itertools.compress(known, is_tensor))
+    tensors = itertools.compress(known, is_tensor)
     found = [one for one in tensors if _C._has_storage(one) and _C._storage_address(one) in addresses]
     is_complete = addresses == {_C._storage_address(one) for one in found} and not gc.get_freeze_count()
     return found if is_complete and all(type(one) in _WAKING for one in found) else None
 
 
-def _kinds(kind: type) -> Iterator[type]:
+def _kinds(kind: Any) -> Iterator[Any]:
     yield kind
-    for one in type.__subclasses__(kind):
+    for one in kind.__subclasses__():
         yield from _kinds(one)
 
 
