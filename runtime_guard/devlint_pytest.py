@@ -196,9 +196,11 @@ class _RehearsedTests:
     def pytest_runtest_call(self) -> Generator[None, Any, Any]:
         """Skip a test that cannot be rehearsed to its end."""
         from devlint_guard.rehearsal.unjudged import Stopped
+        from devlint_guard.rehearsal.verdict import stopping
 
         try:
-            return (yield)
+            with stopping():
+                return (yield)
         except Stopped as stopped:
             pytest.skip(str(stopped))
 

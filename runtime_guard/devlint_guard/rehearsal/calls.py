@@ -23,6 +23,7 @@ from devlint_guard.rehearsal.replacements import Replacements
 from devlint_guard.rehearsal.tensors import to
 
 _torch: Any = torch
+_INTERPRETED: Any = torch.fx.Interpreter.call_function.__code__
 
 _FROM_DATA = ("tensor", "as_tensor", "asarray")
 _LIKE = (
@@ -64,8 +65,8 @@ def install(replaced: Replacements) -> None:
         replaced.put(torch.nested, name, _nested(getattr(torch.nested, name)))
     _install_dlpack(replaced)
     replaced.put(torch, "compile", _compiling())
-    for kind in (torch._C.ScriptFunction, torch._C.ScriptMethod):
-        replaced.put(kind, "__call__", _interpreted(kind.__call__))
+    # Dynamo, by which a strict export reads the program's code, would read that of the rehearsal too.
+    replaced.put(torch.export, "export", _with(torch.export.export, strict=False))
     for operator in (_torch._ops.OpOverload, _torch._ops.OpOverloadPacket):
         replaced.put(operator, "__call__", _told(operator.__call__))
     replaced.put(torch._C._nn, "_parse_to", _parsing(torch._C._nn._parse_to))
@@ -111,10 +112,17 @@ def _wake_for(kwargs: dict[str, Any]) -> None:
 
 
 def _told(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what calls an operator from Python; the code of a graph, as `torch.export` makes it, names each device."""
+
     @functools.wraps(call)
     def called(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if ASIDE.is_out:
             _wake_for(kwargs)
+        if "device" in kwargs:
+            caller = sys._getframe(1).f_code
+            if caller.co_filename.startswith("<eval_with_key>") or caller is _INTERPRETED:
+                with marked():
+                    return call(self, *args, **kwargs)
         return call(self, *args, **kwargs)
 
     return called
@@ -201,6 +209,14 @@ def _install_dlpack(replaced: Replacements) -> None:
         replaced.put(owner, "from_dlpack", from_dlpack)
 
 
+def _with(function: Callable[..., Any], **fixed: Any) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **{**kwargs, **fixed})
+
+    return called
+
+
 def _compiling() -> Callable[..., Any]:
     """Return a `torch.compile` that compiles nothing, and says so the first time.
 
@@ -221,26 +237,6 @@ def _compiling() -> Callable[..., Any]:
         return _torch.compiler.disable(model) if is_wrapped else model
 
     return compiled
-
-
-def _interpreted(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what runs TorchScript's code; its interpreter loses the text of an exception that Python has raised."""
-
-    @functools.wraps(call)
-    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
-        ASIDE.wake()
-        before, MARKS.is_interpreted, MARKS.refused = MARKS.is_interpreted, True, None
-        try:
-            return call(self, *args, **kwargs)
-        except RuntimeError as error:
-            refused, text = MARKS.refused, str(error)
-            if refused is None or error is refused or str(refused) in text:
-                raise
-            raise type(error)(f"{text.rstrip()} {refused}\n") from None
-        finally:
-            MARKS.is_interpreted = before
-
-    return called
 
 
 def _parsing(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -58,7 +58,7 @@ def judge(plan: Plan, operands: list[Operand], args: Sequence[Any]) -> torch.dev
         return _packed(plan, operands)
     if not definite:
         return ANYWHERE
-    if plan.overload.namespace == "c10d" and plan.base != "c10d::barrier":
+    if plan.is_collective and plan.base != "c10d::barrier":
         distributed.check(operands, args)
         return definite[0].device
     if plan.base in _WITHOUT_KERNEL and any(one.device != CPU for one in definite):

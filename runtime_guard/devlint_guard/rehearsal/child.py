@@ -18,7 +18,7 @@ from devlint_guard.rehearsal.distributed import end_process, leave_together
 from devlint_guard.rehearsal.journal import ERROR, JOURNAL
 from devlint_guard.rehearsal.machine import MACHINE
 from devlint_guard.rehearsal.unjudged import Stopped
-from devlint_guard.rehearsal.verdict import from_program, would_raise
+from devlint_guard.rehearsal.verdict import from_program, stopping, would_raise
 
 _kept = contextlib.ExitStack()
 
@@ -61,7 +61,8 @@ def main() -> None:
 def _run(program: ModuleSpec) -> int:
     """Run the program of a command and return its exit code."""
     try:
-        run_prepared(program)
+        with stopping():
+            run_prepared(program)
     except SystemExit as error:
         return status_of(error)
     except Stopped:

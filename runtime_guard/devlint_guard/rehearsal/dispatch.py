@@ -10,10 +10,12 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator, Sequence
+from types import FunctionType
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn import Buffer, Parameter
 
 from devlint_guard.program.uncompiled import UncompiledMode, uncompiled
@@ -26,6 +28,7 @@ from devlint_guard.rehearsal.unjudged import UNJUDGED
 
 _C: Any = torch._C
 _address = _C._storage_address
+_mode_of, _FAKE, _PROXY = _C._get_dispatch_mode, _C._TorchDispatchModeKey.FAKE, _C._TorchDispatchModeKey.PROXY
 _known = labels.known
 _entry_of = labels.known.get
 _plans: dict[int, Plan] = {}
@@ -97,16 +100,23 @@ def helpers_on(device: torch.device) -> Iterator[None]:
 class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
     """See the module's text."""
 
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Let functions that are compiled run as eager code: compiled code has devices in it."""
+        return False
+
     @uncompiled
     def __torch_dispatch__(
         self, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        if _is_faked(types):
+            return func(*args, **(kwargs or {}))
         if types and not _PLAIN.issuperset(types):
             return _run_for_subclass(func, types, args, kwargs or {})
         plan = _plan_of(id(func))
         if plan is None:
             if not isinstance(func, torch._ops.OpOverload):
-                return func(*args, **(kwargs or {}))
+                return _run_of_functions(func, args, kwargs or {})
             plan = _plans[id(func)] = Plan(func)
         if not plan.is_plain:
             return _run_any(plan, args, kwargs or {})
@@ -135,6 +145,11 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
         else:
             ASIDE.count()
         return result
+
+
+def _is_faked(types: Sequence[type]) -> bool:
+    """Whether an operator computes shapes alone: PyTorch's fake tensors have devices, and compare them themselves."""
+    return _mode_of(_FAKE) is not None or (bool(types) and any(issubclass(kind, FakeTensor) for kind in types))
 
 
 def _as_tensors(plan: Plan, args: Sequence[Any]) -> list[Any]:
@@ -212,10 +227,25 @@ def _python_kernel(plan: Plan, operands: Sequence[Operand]) -> Any:
     return plan.python_kernels[kind]
 
 
+def _run_of_functions(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Run an operator that takes functions, such as `torch.cond`, so that what these call is judged."""
+    kernel = getattr(func, "py_kernels", {}).get(_C.DispatchKey.CompositeExplicitAutograd)
+    if kernel is None or "_get_current_dispatch_mode" in kernel.__code__.co_names:  # it refuses to run in a mode
+        return func(*(_judging(one) if isinstance(one, FunctionType) else one for one in args), **kwargs)
+    return _judging(kernel)(*args, **kwargs)
+
+
+def _judging(function: Any) -> Any:
+    def called(*args: Any, **kwargs: Any) -> Any:
+        with RehearsalMode():  # type: ignore[no-untyped-call]
+            return function(*args, **kwargs)
+
+    return called
+
+
 def _compose(plan: Plan, key: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Run the kernel that makes an operator of others, each of which is judged by itself."""
-    with RehearsalMode():  # type: ignore[no-untyped-call]
-        return plan.overload._op_dk(key, *args, **kwargs)
+    return _judging(plan.overload._op_dk)(key, *args, **kwargs)
 
 
 def _device_for(plan: Plan, kwargs: dict[str, Any], own: torch.device | None) -> torch.device | None:
@@ -240,6 +270,8 @@ def _device_for(plan: Plan, kwargs: dict[str, Any], own: torch.device | None) ->
     if kind not in ("cpu", "cuda"):
         return None
     if kind == "cuda":
+        if _mode_of(_PROXY) is not None:
+            UNJUDGED.stop("`make_fx` with a simulated GPU, unless its tensors are fake")
         kwargs["device"] = CPU
         return resolve(wanted)
     # PyTorch's own helpers are never random, so that a factory with a generator is the program's.
@@ -287,7 +319,7 @@ class _Watching(RehearsalMode):
     def __torch_dispatch__(
         self, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if types and not _WITHOUT_MEMORY.issuperset(types):
+        if types and not _WITHOUT_MEMORY.issuperset(types) and not _is_faked(types):
             return NotImplemented  # the class decides, and what it calls comes here
         self.has_seen = True
         return super().__torch_dispatch__(func, types, args, kwargs)

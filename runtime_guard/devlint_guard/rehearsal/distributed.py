@@ -61,19 +61,41 @@ def install(replaced: Replacements) -> None:
     import torch.distributed.device_mesh as device_mesh
 
     mesh: Any = device_mesh.DeviceMesh
-    replaced.put(mesh, "__init__", _mesh(mesh.__init__))
+    replaced.put(mesh, "__init__", _mesh(mesh.__init__, replaced))
 
 
-def _mesh(original: Any) -> Any:
-    """Return what refuses a mesh of CUDA devices: the operators of its tensors run unseen by a rehearsal."""
+def _mesh(original: Any, replaced: Replacements) -> Any:
+    """Return what makes a mesh; before the first of CUDA devices, random operators of DTensors are prepared."""
+    is_prepared = False
 
     @functools.wraps(original)
     def init(self: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
-        if device_type == "cuda":
-            UNJUDGED.stop("DTensors of CUDA devices, as `fully_shard` and tensor parallelism make them")
+        nonlocal is_prepared
+        if device_type == "cuda" and not is_prepared:
+            import torch.distributed.tensor._random as random
+
+            if not hasattr(random, "_PhiloxState"):
+                UNJUDGED.stop("DTensors of CUDA devices with this release of torch")
+            replaced.put(random._PhiloxState, "offset", property(_offset, _set_offset))
+            is_prepared = True
         original(self, device_type, *args, **kwargs)
 
     return init
+
+
+def _offset(state: Any) -> Tensor:
+    """Return the number of drawn numbers, which each rank of DTensors sets; the CPU's state begins with the seed."""
+    offset: Tensor = state._state[:8].view(torch.int64)
+    return offset
+
+
+def _set_offset(state: Any, offset: Tensor) -> None:
+    state._state = torch._C.Generator().manual_seed(int(offset)).get_state()
+
+
+def uses_nccl() -> bool:
+    """Whether gloo stands for NCCL in a process group."""
+    return any("nccl" in name for name, _ in _asked.values())
 
 
 def leave_together() -> None:
@@ -112,11 +134,12 @@ def end_process(status: int) -> NoReturn:
 def check(operands: Sequence[Operand], args: Sequence[Any]) -> None:
     """Follow ProcessGroup.hpp, getBackend: a collective goes to the backend for the type of its tensors' device."""
     handle = next((one for one in args if isinstance(one, torch.ScriptObject)), None)
-    if handle is None or not operands:
+    if not operands:
         return
-    group: Any = torch._C._distributed_c10d.ProcessGroup.unbox(handle)
+    # A functional collective takes the group's name, as its last argument.
+    name: Any = args[-1] if handle is None else torch._C._distributed_c10d.ProcessGroup.unbox(handle).group_name
     kind = operands[0].device.type
-    if kind in _BOTH and kind not in _asked.get(group.group_name, ("", _BOTH))[1]:
+    if isinstance(name, str) and kind in _BOTH and kind not in _asked.get(name, ("", _BOTH))[1]:
         words.refuse(f"No backend type associated with device type {kind}")
 
 

@@ -211,7 +211,7 @@ def _without_storage(tensor: Tensor) -> torch.device:
 
 def _of_wrapper(tensor: Tensor) -> torch.device:
     """Return the device that a wrapper was given, or that of the first tensor inside of it."""
-    told = _wrappers.get(tensor)
+    told = _wrappers.get(tensor) or getattr(tensor, "fake_device", None)
     if told is not None:
         return told  # type: ignore[no-any-return]
     flatten = getattr(type(tensor), "__tensor_flatten__", None)

@@ -26,7 +26,7 @@ from devlint_guard.rehearsal.journal import ERROR, JOURNAL
 from devlint_guard.rehearsal.labels import used_gpu
 from devlint_guard.rehearsal.machine import MACHINE
 from devlint_guard.rehearsal.unjudged import UNJUDGED, Stopped
-from devlint_guard.rehearsal.verdict import from_program, would_raise
+from devlint_guard.rehearsal.verdict import from_program, stopping, would_raise
 from devlint_guard.report.files import write
 from devlint_guard.report.ranks import path_of_rank
 from devlint_guard.report.record import Record, Rehearsal
@@ -146,7 +146,8 @@ def attempt(
         MACHINE.steps = steps
         hook = register_optimizer_step_post_hook(counter)
         try:
-            run_prepared(spec, watch)
+            with stopping():
+                run_prepared(spec, watch)
         except StepsDone:
             result.stopped = f"ended by --steps {steps}"
             result.ending = (

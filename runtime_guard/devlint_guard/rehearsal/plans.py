@@ -101,6 +101,7 @@ class Plan:
         takes_tensors: one of the positional arguments is a tensor that must be given.
         tensor_positions: which of the positional arguments are such tensors.
         is_random: it draws numbers.
+        is_collective: it sends tensors between the ranks of a process group.
         is_packing: it takes lengths on the CPU, and returns sizes on the CPU, wherever the sequences are.
         results: what it returns.
         makes_new: which of the results may be new tensors; views and written arguments are not. An operator that is
@@ -113,6 +114,7 @@ class Plan:
         "composition",
         "generator_position",
         "is_always_composed",
+        "is_collective",
         "is_packing",
         "is_plain",
         "is_random",
@@ -150,7 +152,8 @@ class Plan:
         has_keyword = any("Tensor" in str(one.type) and one.kwarg_only for one in schema.arguments)
         self.is_random = torch.Tag.nondeterministic_seeded in overload.tags
         self.is_packing = self.base == "_pack_padded_sequence"
-        is_special = self.is_packing or self.base.startswith(("histogram", "_histogram", "c10d::"))
+        self.is_collective = overload.namespace in ("c10d", "_c10d_functional")
+        is_special = self.is_packing or self.is_collective or self.base.startswith(("histogram", "_histogram"))
         self.python_kernels = _python_kernels_of(overload)
         is_special = is_special or self.is_random or bool(self.python_kernels)
         self.is_plain = not (self.takes_device or has_keyword or self.takes_generator or is_special)

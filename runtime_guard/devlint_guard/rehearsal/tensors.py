@@ -272,7 +272,8 @@ def _set(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Follow Resize.h, checkSetStorage, which no mode sees the storage for."""
     source = args[0] if args else kwargs.get("source")
     source = getattr(source, "_untyped_storage", source)
-    if isinstance(source, torch.UntypedStorage) and storage_label(source) != seen_device(self):
+    is_real = isinstance(source, torch.UntypedStorage) and not hasattr(self, "fake_device")
+    if is_real and storage_label(source) != seen_device(self):
         raise words.other_storage(seen_device(self), storage_label(source))
     return _Base.set_(self, *args, **kwargs)  # type: ignore[no-any-return]
 

@@ -58,7 +58,13 @@ def _takes_numbers() -> bool:
 
 
 class _DeviceType(type):
-    """Makes every device an instance of `device`."""
+    """Makes every device an instance of `device`, which equals PyTorch's own type, as tables of types have it."""
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is _RealDevice
+
+    def __hash__(cls) -> int:
+        return hash(_RealDevice)
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, _RealDevice)

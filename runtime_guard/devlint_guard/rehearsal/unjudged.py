@@ -6,6 +6,7 @@ import sys
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import NoReturn
 
 from devlint_guard.program.callers import caller_of
@@ -27,21 +28,21 @@ class Unjudged:
 
     places: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def note(self, what: str) -> None:
-        """Note something that the user's present line does."""
-        caller = caller_of(sys._getframe(), threading.get_ident())
+    def note(self, what: str, frame: FrameType | None = None) -> None:
+        """Note something that the user's present line does, or that of a frame."""
+        caller = caller_of(frame or sys._getframe(), threading.get_ident())
         where = "" if caller is None else f"{caller.place.file}:{caller.line}"
         self.places[what, where] += 1
         if self.places[what, where] == 1:
             JOURNAL.write(journal.UNJUDGED, f"{where or 'somewhere'}: {what}")
 
-    def stop(self, what: str) -> NoReturn:
+    def stop(self, what: str, frame: FrameType | None = None) -> NoReturn:
         """Note something that a rehearsal cannot do, and end the program.
 
         Raises:
             Stopped: always.
         """
-        self.note(f"a rehearsal cannot run {what}, and has stopped the program here")
+        self.note(f"a rehearsal cannot run {what}, and has stopped the program here", frame)
         raise Stopped(f"a rehearsal cannot run {what}")
 
     def forget(self) -> None:

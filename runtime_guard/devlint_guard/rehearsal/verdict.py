@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -9,8 +12,34 @@ from typing import Final
 from devlint_guard.errors import DeviceMismatchError
 from devlint_guard.explain.messages import read
 from devlint_guard.findings.explanation import annotate
+from devlint_guard.rehearsal.distributed import uses_nccl
+from devlint_guard.rehearsal.unjudged import UNJUDGED
+
+_OF_THE_CPU: Final = re.compile(
+    r"not linked with support for cuda|not compiled with CUDA|from the 'CUDA' backend.* is only available for"
+)
+"""What a build of torch for the CPU says where PyTorch's own code has left the rehearsal."""
 
 _GUARD: Final = str(Path(__file__).parents[1])
+
+
+@contextlib.contextmanager
+def stopping() -> Iterator[None]:
+    """End the body at an error of the CPU's code, which would not be raised on a machine with devices.
+
+    Raises:
+        Stopped: there was such an error.
+    """
+    try:
+        yield
+    except Exception as error:
+        text, found = str(error), error.__traceback__
+        is_native = _OF_THE_CPU.search(text) is not None
+        while found is not None and found.tb_next is not None:
+            found = found.tb_next
+        if found is not None and (is_native or (uses_nccl() and "gloo" in text.lower())):
+            UNJUDGED.stop(f"this on the CPU ({text.splitlines()[0].partition('. ')[0]})", found.tb_frame)
+        raise
 
 
 def would_raise(error: BaseException) -> bool:

@@ -1,0 +1,80 @@
+"""Fake tensors, as `FakeTensorMode` and `torch.export` make them: PyTorch itself gives them devices and compares these.
+
+Autograd's engine asks for the driver of each device. C++ is told that a fake tensor is on the CPU, since there is no
+driver. So a helper tensor that C++ makes is on the CPU, and takes the device of the tensors that it meets.
+
+    x = FakeTensorMode().from_tensor(torch.ones(2).cuda())    Python sees cuda:0, C++ the CPU
+    F.one_hot(x.long())                                       C++ makes `arange` on the CPU, which meets `x`
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.weak import WeakIdKeyDictionary
+
+from devlint_guard.rehearsal.dispatch import MARKS
+from devlint_guard.rehearsal.labels import CPU
+from devlint_guard.rehearsal.replacements import Replacements
+
+_device_of: Any = torch.ops.prim.device.default
+_helpers: Any = WeakIdKeyDictionary()
+
+
+def install(replaced: Replacements) -> None:
+    """Replace the dispatch of fake tensors and of their mode."""
+    of_class: Any = FakeTensor.__torch_dispatch__.__func__  # type: ignore[attr-defined]
+    of_mode: Any = FakeTensorMode.dispatch
+
+    @functools.wraps(of_class)
+    def dispatched(cls: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
+        result = of_class(cls, func, *args, **kwargs)
+        return CPU if func is _device_of and result.type == "cuda" else result
+
+    @functools.wraps(of_mode)
+    def dispatch(
+        self: Any, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = dict(kwargs or {})
+        tensors = [one for one in tree_leaves((args, kwargs)) if isinstance(one, Tensor)]
+        fakes = [one for one in tensors if isinstance(one, FakeTensor)]
+        own = next((one.fake_device for one in fakes if one not in _helpers), None)
+        for one in fakes:
+            if own is not None and one in _helpers:
+                one.fake_device = own
+                del _helpers[one]
+        is_hidden = kwargs.get("device") == CPU and not MARKS.is_marked
+        if is_hidden and own is not None:
+            kwargs["device"] = own
+        wanted = kwargs.get("device")
+        # PyTorch computes with the numbers themselves where it knows them all.
+        is_known = bool(tensors) and all(one.constant is not None for one in fakes)
+        if is_known and wanted is not None and wanted.type == "cuda":
+            result = of_mode(self, func, types, args, {**kwargs, "device": CPU})
+            result.fake_device = wanted
+            return result
+        result = of_mode(self, func, types, args, kwargs)
+        if func is _device_of:
+            return CPU if result.type == "cuda" else result
+        if own is None and (is_hidden or fakes) and isinstance(result, FakeTensor):
+            _helpers[result] = True
+        return result
+
+    make: Any = Tensor._make_subclass
+
+    @functools.wraps(make)
+    def made(*args: Any, device_for_backend_keys: Any = None, **kwargs: Any) -> Any:
+        if device_for_backend_keys is None:
+            return make(*args, **kwargs)
+        keys = CPU if device_for_backend_keys.type == "cuda" else device_for_backend_keys
+        return make(*args, device_for_backend_keys=keys, **kwargs)
+
+    replaced.put(Tensor, "_make_subclass", staticmethod(made))
+    replaced.put(FakeTensor, "__torch_dispatch__", classmethod(dispatched))
+    replaced.put(FakeTensorMode, "dispatch", dispatch)
