@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -73,21 +73,29 @@ def pytest_configure(config: pytest.Config) -> None:
             config.pluginmanager.register(_GuardedTests(options), "devlint-guarded-tests")
 
 
-def _options(level: str | None) -> dict[str, Any] | None:
+@contextlib.contextmanager
+def _told_as_usage() -> Iterator[None]:
+    """Make a missing torch, and what the guard says of wrong usage, errors of usage."""
     try:
         from devlint_guard.errors import GuardUsageError
-        from devlint_guard.options import chosen
-        from devlint_guard.session import Guard
     except ImportError as error:
         if error.name != "torch":
             raise
         raise pytest.UsageError(str(error)) from None
     try:
+        yield
+    except GuardUsageError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def _options(level: str | None) -> dict[str, Any] | None:
+    with _told_as_usage():
+        from devlint_guard.options import chosen
+        from devlint_guard.session import Guard
+
         options = chosen({"level": level})
         if options is not None:
             Guard(**options)
-    except GuardUsageError as error:
-        raise pytest.UsageError(str(error)) from None
     if options is not None and "report" in options:
         raise pytest.UsageError("a guard of each test writes no report: leave out report=")
     return options
@@ -166,18 +174,11 @@ class _RehearsedTests:
     """
 
     def __init__(self, config: pytest.Config, devices: int) -> None:
-        try:
-            from devlint_guard.errors import GuardUsageError
-            from devlint_guard.rehearsal import rehearse
-        except ImportError as error:
-            if error.name != "torch":
-                raise
-            raise pytest.UsageError(str(error)) from None
         scope = contextlib.ExitStack()
-        try:
+        with _told_as_usage():
+            from devlint_guard.rehearsal import rehearse
+
             scope.enter_context(rehearse(devices))
-        except GuardUsageError as error:
-            raise pytest.UsageError(str(error)) from None
         config.add_cleanup(scope.close)
         self._machine = "1 simulated GPU" if devices == 1 else f"{devices} simulated GPUs"
         self._failed: set[str] = set()
@@ -231,17 +232,15 @@ class _RehearsedTests:
             [str(text) for name, text in report.user_properties if name == kind] for kind in (_ERROR, _UNJUDGED)
         )
         self._saw_gpu = self._saw_gpu or (_USED_GPU, True) in report.user_properties
-        is_failed = report.nodeid in self._failed
-        if is_failed and errors:
-            self._counts["would raise"] += 1
+        if report.nodeid in self._failed:
+            self._counts["would raise" if errors else "failed"] += 1
             self._told += (f"{report.nodeid} would raise {text}" for text in errors[:1])
-        elif is_failed:
-            self._counts["failed"] += 1
         elif unjudged:
             self._counts["not checked"] += 1
+            more = f" (and {len(unjudged) - 1} more)" if unjudged[1:] else ""
+            self._told.append(f"{report.nodeid} was not checked: {unjudged[0]}{more}")
         elif report.nodeid in self._ran:
             self._counts["passed"] += 1
-        self._told += (f"{report.nodeid} was not checked: {text}" for text in unjudged if not is_failed)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section(f"devlint rehearsal on {self._machine}")

@@ -34,6 +34,7 @@ class Own(torch.Tensor):
 
 def test_own_class():
     torch.ones(2).cuda().as_subclass(Own) * 2
+    torch.ones(2).cuda().as_subclass(Own) + 2
 
 def test_other():
     assert torch.cuda.is_available() is False
@@ -77,7 +78,8 @@ def test_the_tests_of_a_project_run_on_gpus_that_are_not_there(tmp_path: Path) -
     assert "test_some.py::test_wrong would raise RuntimeError: Expected all tensors to be on the same device" in summary
     assert "test_some.py::TestOld::test_numpy would raise TypeError: can't convert cuda:0 device type" in summary
     assert "test_some.py::test_own_class was not checked: " in summary
-    assert "takes tensors of the class Own" in summary
+    assert "takes tensors of the class Own (and 1 more)\n" in summary
+    assert summary.partition(" short test summary ")[0].count("\ntest_some.py::") == 3 + 2
     assert "test_some.py::test_native was not checked: " in summary
     assert "a rehearsal cannot run this on the CPU (PyTorch is not linked with support" in summary
     failure = ended.stdout.partition(" test_wrong ")[2].partition("____ ")[0]
