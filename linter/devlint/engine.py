@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ from devlint.decoding import decode, lines_of, read_program
 from devlint.diagnostics import Diagnostic, Severity
 from devlint.discovery import Discovery, Given, discover, is_excluded, why_alone
 from devlint.errors import ConfigError, DevlintError, SourceError
-from devlint.importers import is_entry
+from devlint.importers import does_work
 from devlint.inspector import Batch, FileResult, Inspector, Loader, Look, load_tools, seldom_collecting, texts_of
 from devlint.project import display_path, root_for
 from devlint.records import dataclass
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from devlint.facts import FileFacts
     from devlint.fixes import Change, Contents, Found, Settled
     from devlint.pool import Progress
-    from devlint.project import Source
+    from devlint.project import Project, Source
 
 FEW_FILES = 64
 """Below this, starting processes costs more than it saves."""
@@ -165,7 +165,7 @@ def run(
         """
         collected, cells = _collect(found, results, contents, load, start)
         mentioned = retired.union(*(one.retired for one in results))
-        collected = replace(collected, kept=sum(map(len, known)), script=partial(_script, batches))
+        collected = replace(collected, kept=sum(map(len, known)), script=lambda: next(_scripts(batches), ""))
         run = _compared(collected, baselines, worker, batches, mentioned)
         left = tuple(replace(one, fix=None) if refuses(one) else one for one in run.outcome.diagnostics)
         run = replace(run, outcome=replace(run.outcome, diagnostics=left))
@@ -210,22 +210,39 @@ def _usable(recalled: Mapping[Path, FileResult], settings: Settings) -> dict[Pat
     return {path: result for path, result in recalled.items() if not (result.has_fixes or result.display in fixed)}
 
 
-def _script(batches: Iterable[Batch]) -> str:
-    """Return the least nested of the files that name torch and that people run, first of those that ask for a name.
+def to_rehearse(settings: Settings) -> list[str]:
+    """Return commands that rehearse the files of the settings that people run: scripts, then tests.
+
+    Raises:
+        DevlintError: a configuration file is wrong.
+    """
+    configurations = Configurations(settings)
+    batches = _batches(found_by(settings).files, configurations, settings)
+    commands = [f"devlint rehearse {shlex.quote(script)}" for script in _scripts(batches)]
+    has_tests = any(_with_torch(batches, lambda project, path: project.is_test(path)))
+    return [*commands, *(["pytest --devlint-rehearse=2"] if has_tests else [])]
+
+
+def _scripts(batches: Iterable[Batch]) -> Iterator[str]:
+    """Yield the files that name torch and that people run, the least nested first, and first those that ask for a name.
 
     People import the files of a package, and run others.
     """
-    found: list[Source] = []
+
+    def is_apart(project: Project, path: Path) -> bool:
+        return not (path.name == "setup.py" or path.with_name("__init__.py").exists() or project.is_test(path))
+
+    found = sorted(_with_torch(batches, is_apart), key=lambda one: (not one.is_script, len(one.path.parts), one.path))
+    yield from (source.display for source in found if does_work(source))
+
+
+def _with_torch(batches: Iterable[Batch], wanted: Callable[[Project, Path], bool]) -> Iterator[Source]:
     for batch in batches:
         project = batch.project()
         for path in batch.files:
-            if path.suffix == ".py" and path.name != "setup.py" and "." not in (project.module_name(path) or ""):
-                with suppress(SourceError):
-                    source = project.peek(path)
-                    found += [source] if "torch" in source.text and not project.is_test(source) else []
-    found.sort(key=lambda source: (len(source.path.parts), source.path))
-    by_name = (source for source in found if source.is_script)
-    return next((source.display for source in chain(by_name, filter(is_entry, found))), "")
+            with suppress(SourceError):
+                if path.suffix == ".py" and wanted(project, path) and "torch" in (source := project.peek(path)).text:
+                    yield source
 
 
 def retired_by_settings(

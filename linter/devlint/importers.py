@@ -142,7 +142,7 @@ class Importers:
 
     @cached_property
     def _first_entry(self) -> list[Source]:
-        every = (one for one in map(self._peek, self._project.members) if one and not self._project.is_test(one))
+        every = (one for one in map(self._peek, self._project.members) if one and not self._project.is_test(one.path))
         return next(([one] for one in every if is_entry(one)), [])
 
     def _naming(self, source: Source, name: str) -> list[Source]:
@@ -167,7 +167,9 @@ class Importers:
 
     def _beside(self, source: Source, word: str) -> list[Source]:
         """The members that contain a word and run in one program with a file: something imports both of them."""
-        saying = [one for one in self._saying(word) if one.display != source.display and not self._project.is_test(one)]
+        saying = [
+            one for one in self._saying(word) if one.display != source.display and not self._project.is_test(one.path)
+        ]
         together = {one.display for one in self._group(source)} if saying else set()
         return [one for one in saying if one.display in together]
 
@@ -337,6 +339,35 @@ def _calls(item: ast.stmt, names: Collection[str]) -> bool:
     """Whether a statement is a call of a function with one of some names."""
     call = item.value if isinstance(item, ast.Expr) else None
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in names
+
+
+def does_work(source: Source) -> bool:
+    """Return whether people run a file: it is an entry, or its top level calls or uses what the file has made.
+
+    `print(net(x))` and `y = net(x)` do work after `net = Net()`; `torch.manual_seed(0)` and `net = Net()` do not.
+    """
+    if is_entry(source):
+        return True
+    tree = parsed(source.text)
+    makers, made = set[str](), set[str]()
+    for item in [] if tree is None else tree.body:
+        if isinstance(item, (ast.FunctionDef, ast.ClassDef)):
+            makers.add(item.name)
+        elif isinstance(item, (ast.Import, ast.ImportFrom)) and "torch" in ast.unparse(item):
+            makers.update(one.asname or one.name.partition(".")[0] for one in item.names)
+        elif isinstance(item, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign)):
+            calls = [one for one in ast.walk(item) if isinstance(one, ast.Call)]
+            inner = [one for one in calls if one is not item.value]
+            is_used = isinstance(item, ast.Expr) and (made & _names(item) or makers & set().union(*map(_names, inner)))
+            if is_used or any(isinstance(one.func, ast.Name) and one.func.id in made for one in calls):
+                return True
+            if calls and (makers | made) & _names(item):
+                made |= _names(item) - makers
+    return False
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def absolute_name(source: Source, module: str, level: int) -> str | None:

@@ -262,9 +262,9 @@ class Project:
         package = self._package(str(source.path.parent))
         return self.is_distribution and package.root != package.folder and not source.is_script
 
-    def is_test(self, source: Source) -> bool:
+    def is_test(self, path: Path) -> bool:
         """Return whether pytest collects a file or takes fixtures from it, or a folder of tests has it."""
-        *folders, name = self.name_of(source.path).split("/")
+        *folders, name = self.name_of(path).split("/")
         is_collected = name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"
         return is_collected or not _TEST_FOLDERS.isdisjoint(folders)
 

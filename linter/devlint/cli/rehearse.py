@@ -14,6 +14,8 @@ from devlint.cli.terminal import put
 if TYPE_CHECKING:
     from devlint.proving import Proof, Rehearsed
 
+_MOST_LISTED = 20
+
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option(
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 )
 @click.option("--unsafe-fixes", is_flag=True, help="With --check-fixes: try the unsafe fixes too.")
 @click.option("-m", "--module", is_flag=True, help="SCRIPT is the name of a module, as with `python -m`.")
-@click.argument("script", callback=as_program)
+@click.argument("script", callback=as_program, default="")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENT]…")
 def rehearse(
     devices: int,
@@ -42,7 +44,8 @@ def rehearse(
     script: str,
     arguments: tuple[str, ...],
 ) -> int:
-    """Run a script as if this machine had GPUs. Arguments after SCRIPT belong to the script.
+    """Run a script as if this machine had GPUs. Arguments after SCRIPT belong to the script. Without SCRIPT, list the
+    commands that rehearse the files here that can run.
 
     A device mistake in the executed code raises the error that PyTorch raises on a machine with GPUs. Exit code: 0 if
     the script ran and devlint checked every operation, 1 after a device error, 2 after wrong usage, 3 if devlint
@@ -55,6 +58,8 @@ def rehearse(
         raise click.UsageError(f"devices of the type {device_type} cannot be rehearsed, only those of the type cuda")
     if unsafe_fixes and not check_fixes:
         raise click.UsageError("--unsafe-fixes goes with --check-fixes")
+    if not script:
+        return _list_programs()
     given = arguments[1:] if arguments[:1] == ("--",) else arguments
     try:
         from devlint_guard.errors import GuardUsageError
@@ -64,11 +69,27 @@ def rehearse(
     if check_fixes:
         from devlint.proving import Rehearsed
 
-        return _check_fixes(Rehearsed(script, given, module, devices, steps), report, unsafe=unsafe_fixes)
+        program = Rehearsed(script, given, module, devices, steps)
+        return _check_fixes(program, report, unsafe=unsafe_fixes)
     try:
         return launch(script, given, as_module=module, devices=devices, steps=steps, report=report)
     except GuardUsageError as error:
         raise click.UsageError(str(error)) from None
+
+
+def _list_programs() -> int:
+    """Print commands that rehearse what can run here; return the exit code of wrong usage."""
+    from devlint.engine import to_rehearse
+    from devlint.settings import Settings
+
+    commands = to_rehearse(Settings(paths=(".",)))
+    if not commands:
+        raise click.UsageError("name a SCRIPT: no file here that uses torch does anything when it runs")
+    more = len(commands) - _MOST_LISTED
+    lines = [*commands[: _MOST_LISTED - 1], f"… and {more} more", commands[-1]] if more > 0 else commands
+    put("devlint: name a script. These commands rehearse what can run here:\n", err=True)
+    put("".join(f"  {line}\n" for line in lines), err=True)
+    return 2
 
 
 def _check_fixes(program: Rehearsed, report: str | None, *, unsafe: bool) -> int:

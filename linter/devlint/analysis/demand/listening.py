@@ -95,7 +95,7 @@ class Roles:
     def is_test(self, file: str) -> bool:
         """Whether a file is there to test others."""
         source = self._source_of(file)
-        return source is not None and self._project.is_test(source)
+        return source is not None and self._project.is_test(source.path)
 
 
 def _called_as(function: Body) -> tuple[str, ...]:

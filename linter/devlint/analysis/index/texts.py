@@ -91,7 +91,7 @@ class FileTexts:
     def is_test(self, file: str) -> bool:
         """Whether a file is there to test others; see `Project.is_test`."""
         loaded = self._files.get(file)
-        return loaded is not None and self.project.is_test(loaded.source)
+        return loaded is not None and self.project.is_test(loaded.source.path)
 
     def contents(self, file: str, scope: ir.Scope) -> Contents:
         """What a body of a file contains."""
