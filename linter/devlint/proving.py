@@ -63,6 +63,7 @@ class Rehearsed:
     as_module: bool
     devices: int
     steps: int | None
+    batches: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +308,7 @@ def attempt(program: Rehearsed, texts: Mapping[str, bytes]) -> Attempt:
             "as_module": program.as_module,
             "devices": program.devices,
             "steps": program.steps,
+            "batches": program.batches,
             "texts": {path: data.decode("latin-1") for path, data in texts.items()},
         }
         create_file(request, json.dumps(content).encode())

@@ -42,6 +42,7 @@ def moved(device: torch.device) -> torch.Tensor:
 """,
     "tests/test_ours.py": "import torch\n\n\ndef test_ones() -> None:\n    assert torch.ones(3).sum() == 3\n",
     "package/__init__.py": "",
+    "stand_in.py": 'import runpy\n\nrunpy.run_path("train.py")\n',
     "our-devlint-rules/README.md": "",
 }
 """The project that the pages speak of."""

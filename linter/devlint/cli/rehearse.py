@@ -23,6 +23,9 @@ _MOST_LISTED = 20
 )
 @click.option("--steps", type=click.IntRange(min=1), metavar="K", help="End the program after K optimizer steps.")
 @click.option(
+    "--limit-batches", type=click.IntRange(min=1), metavar="N", help="Let each DataLoader give N batches an epoch."
+)
+@click.option(
     "--device-type", default="cuda", show_default=True, help="The type of the simulated devices; so far only cuda."
 )
 @click.option("--report", metavar="FILE", help="Write a report to this file: .json, .html, or else text.")
@@ -36,6 +39,7 @@ _MOST_LISTED = 20
 def rehearse(
     devices: int,
     steps: int | None,
+    limit_batches: int | None,
     device_type: str,
     report: str | None,
     check_fixes: bool,
@@ -69,10 +73,12 @@ def rehearse(
     if check_fixes:
         from devlint.proving import Rehearsed
 
-        program = Rehearsed(script, given, module, devices, steps)
+        program = Rehearsed(script, given, module, devices, steps, limit_batches)
         return _check_fixes(program, report, unsafe=unsafe_fixes)
     try:
-        return launch(script, given, as_module=module, devices=devices, steps=steps, report=report)
+        return launch(
+            script, given, as_module=module, devices=devices, steps=steps, batches=limit_batches, report=report
+        )
     except GuardUsageError as error:
         raise click.UsageError(str(error)) from None
 

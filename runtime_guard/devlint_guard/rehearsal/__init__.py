@@ -71,6 +71,7 @@ def rehearse(devices: int = 1, *, from_beginning: bool = False) -> Iterator[None
     from devlint_guard.rehearsal import (
         aside,
         autocast,
+        batches,
         calls,
         children,
         composites,
@@ -118,6 +119,7 @@ def rehearse(devices: int = 1, *, from_beginning: bool = False) -> Iterator[None
             faking,
             threads,
             children,
+            batches,
         )
         for part in parts:
             part.install(replaced)
@@ -131,5 +133,5 @@ def rehearse(devices: int = 1, *, from_beginning: bool = False) -> Iterator[None
         labels.forget()
         generators.forget()
         JOURNAL.end()
-        machine.MACHINE.devices, machine.MACHINE.steps = 0, None
+        machine.MACHINE.devices, machine.MACHINE.steps, machine.MACHINE.batches = 0, None, None
         _is_running = False

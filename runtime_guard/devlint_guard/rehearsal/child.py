@@ -6,44 +6,36 @@ import atexit
 import contextlib
 import json
 import sys
-import traceback
 from importlib.machinery import ModuleSpec
-
-from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.launcher import prepare, run_prepared, status_of
 from devlint_guard.rehearsal import rehearse
-from devlint_guard.rehearsal.distributed import end_process, leave_together
+from devlint_guard.rehearsal.distributed import end_process
 from devlint_guard.rehearsal.journal import ERROR, JOURNAL
 from devlint_guard.rehearsal.machine import MACHINE
+from devlint_guard.rehearsal.progress import Steps
 from devlint_guard.rehearsal.unjudged import Stopped
-from devlint_guard.rehearsal.verdict import from_program, stopping, would_raise
+from devlint_guard.rehearsal.verdict import show, stopping, would_raise
 
 _kept = contextlib.ExitStack()
 
 
-def begin(devices: int, steps: int | None, journal: str) -> None:
+def begin(devices: int, steps: int | None, batches: int | None, journal: str) -> None:
     """Rehearse from now to the end of the process.
 
     Args:
         devices: how many devices there are.
         steps: after how many steps of its optimizers the process ends, without an error; None for its own end.
+        batches: how many batches each loader gives in an epoch; None for all.
         journal: the file for what the process has to tell the one that began the rehearsal.
     """
     JOURNAL.begin(journal)
     _kept.enter_context(rehearse(devices, from_beginning=True))
     atexit.register(_kept.close)
-    MACHINE.steps = steps
+    MACHINE.steps, MACHINE.batches = steps, batches
     if steps is not None:
-        left = iter(range(steps - 1, 0, -1))
-
-        def count(*args: object) -> None:
-            if next(left, None) is None:
-                leave_together()
-                raise SystemExit(0)
-
-        register_optimizer_step_post_hook(count)
+        _kept.enter_context(Steps(steps, shown=False))
 
 
 def main() -> None:
@@ -70,7 +62,6 @@ def _run(program: ModuleSpec) -> int:
     except Exception as error:
         if would_raise(error):
             JOURNAL.write(ERROR, f"{type(error).__name__}: {error}".splitlines()[0])
-        error.__traceback__ = from_program(error.__traceback__)
-        traceback.print_exception(type(error), error, error.__traceback__)
+        show(error)
         return 1
     return 0

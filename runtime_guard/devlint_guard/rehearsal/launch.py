@@ -6,27 +6,22 @@ The exit codes are those that CI can decide by; see `Outcome`.
 from __future__ import annotations
 
 import enum
-import os
 import sys
 import time
-import traceback
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from typing import Any
-
-from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from devlint_guard.launcher import INTERRUPTED, prepare, run_prepared, status_of
 from devlint_guard.rehearsal import rehearse
-from devlint_guard.rehearsal.distributed import leave_together
 from devlint_guard.rehearsal.journal import ERROR, JOURNAL
 from devlint_guard.rehearsal.labels import used_gpu
 from devlint_guard.rehearsal.machine import MACHINE
+from devlint_guard.rehearsal.progress import Steps, StepsDone
 from devlint_guard.rehearsal.unjudged import UNJUDGED, Stopped
-from devlint_guard.rehearsal.verdict import from_program, stopping, would_raise
+from devlint_guard.rehearsal.verdict import show, stopping, would_raise
 from devlint_guard.report.files import write
 from devlint_guard.report.ranks import path_of_rank
 from devlint_guard.report.record import Record, Rehearsal
@@ -40,10 +35,6 @@ class Outcome(enum.IntEnum):
     DEVICE_ERROR = 1
     NOT_ALL_JUDGED = 3
     FAILED = 4
-
-
-class StepsDone(BaseException):
-    """Ends a program after the number of steps that were asked for; no handler for errors catches it."""
 
 
 @dataclass(slots=True)
@@ -98,6 +89,7 @@ def launch(
     as_module: bool = False,
     devices: int = 1,
     steps: int | None = None,
+    batches: int | None = None,
     report: str | None = None,
 ) -> int:
     """Run a program as if the machine had CUDA devices; return the exit code.
@@ -108,6 +100,7 @@ def launch(
         as_module: whether `target` is the name of a module, as in `python -m`.
         devices: how many devices the machine has.
         steps: after how many steps of optimizers the program ends; None for its own end.
+        batches: how many batches each loader gives in an epoch; None for all.
         report: a path for a report: `.json`, `.html`, or else text; the guard then records what the program does.
 
     Raises:
@@ -115,7 +108,7 @@ def launch(
     """
     guard = None if report is None else Guard(mode="record", report=report)
     try:
-        result = attempt(prepare(target, arguments, as_module), devices, steps, guard)
+        result = attempt(prepare(target, arguments, as_module), devices, steps, guard, batches=batches)
     except KeyboardInterrupt:
         return INTERRUPTED
     _tell(result)
@@ -125,7 +118,12 @@ def launch(
 
 
 def attempt(
-    spec: ModuleSpec, devices: int, steps: int | None, watch: AbstractContextManager[object] | None = None
+    spec: ModuleSpec,
+    devices: int,
+    steps: int | None,
+    watch: AbstractContextManager[object] | None = None,
+    *,
+    batches: int | None = None,
 ) -> Result:
     """Rehearse a prepared program, and print the traceback of the exception that ends it.
 
@@ -134,24 +132,24 @@ def attempt(
         devices: the number of devices of the machine.
         steps: the number of optimizer steps after which the program ends; None for its own end.
         watch: surrounds the program, such as a guard.
+        batches: how many batches each loader gives in an epoch; None for all.
 
     Raises:
         GuardUsageError: the installed torch cannot rehearse.
         KeyboardInterrupt: the user has ended the program.
     """
     result = Result(devices)
-    counter = _Steps(steps, result)
+    counter = Steps(steps, shown=True)
     began = time.monotonic()
-    with rehearse(devices, from_beginning=True):
-        MACHINE.steps = steps
-        hook = register_optimizer_step_post_hook(counter)
+    with rehearse(devices, from_beginning=True), counter:
+        MACHINE.steps, MACHINE.batches = steps, batches
         try:
             with stopping():
                 run_prepared(spec, watch)
         except StepsDone:
             result.stopped = f"ended by --steps {steps}"
             result.ending = (
-                f"the program was ended after {_count(result.steps, 'step')}, so code behind them did not run"
+                f"the program was ended after {_count(counter.taken, 'step')}, so code behind them did not run"
             )
         except Stopped:
             result.ending = result.stopped = "the rehearsal stopped"
@@ -160,12 +158,11 @@ def attempt(
             if code:
                 result.outcome, result.ending = Outcome.FAILED, f"the program ended with the exit code {code}"
         except KeyboardInterrupt as error:
-            _show(error)
+            show(error)
             raise
         except BaseException as error:
             _judge(error, result)
-        finally:
-            hook.remove()
+        result.steps = counter.taken
         result.record = watch.record() if isinstance(watch, Guard) else None
         result.unjudged = UNJUDGED.lines()
         result.used_gpu = not devices or used_gpu()
@@ -175,30 +172,6 @@ def attempt(
     if result.outcome is Outcome.JUDGED and result.unjudged:
         result.outcome = Outcome.NOT_ALL_JUDGED
     return result
-
-
-class _Steps:
-    """Counts the steps of all optimizers, shows them on a terminal, and ends the program after the last."""
-
-    def __init__(self, most: int | None, result: Result) -> None:
-        self._most = most
-        self._result = result
-        self._shows = sys.stderr.isatty()
-        self._process = os.getpid()
-
-    def __call__(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        self._result.steps += 1
-        if self._shows:
-            of = "" if self._most is None else f" of {self._most}"
-            print(f"\rdevlint: step {self._result.steps}{of}", end="\n" if self._is_last else "", file=sys.stderr)
-        if self._is_last:
-            leave_together()
-            # A forked process ends without an error; its parent sees no step of it.
-            raise StepsDone if self._process == os.getpid() else SystemExit(0)
-
-    @property
-    def _is_last(self) -> bool:
-        return self._most is not None and self._result.steps >= self._most
 
 
 def _judge(error: BaseException, result: Result) -> None:
@@ -211,25 +184,17 @@ def _judge(error: BaseException, result: Result) -> None:
         result.error = in_children[0]
     else:
         result.outcome, result.ending = Outcome.FAILED, "the program failed"
-    _show(error)
-
-
-def _show(error: BaseException) -> None:
-    error.__traceback__ = from_program(error.__traceback__)
-    traceback.print_exception(type(error), error, error.__traceback__)
+    show(error)
 
 
 def _tell(result: Result) -> None:
+    gpus = _count(result.devices, "GPU")
     what = f"{_count(result.steps, 'optimizer step')}, {result.seconds:.1f} s"
-    print(f"devlint: rehearsed on {_machine(result.devices)}: {result.ending} ({what})", file=sys.stderr)
+    print(f"devlint: rehearsed on a simulated machine with {gpus}: {result.ending} ({what})", file=sys.stderr)
     if result.unjudged:
         print("devlint: not checked:", file=sys.stderr)
         for line in result.unjudged:
             print(f"  {line}", file=sys.stderr)
-
-
-def _machine(devices: int) -> str:
-    return f"a simulated machine with {_count(devices, 'GPU')}"
 
 
 def _count(number: int, noun: str) -> str:

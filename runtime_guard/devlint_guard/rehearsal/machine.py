@@ -27,6 +27,7 @@ class Machine:
         is_started: something in this process has started CUDA.
         is_bad_fork: this process was forked from one in which CUDA had been started.
         steps: after how many steps of its optimizers a process ends; None for its own end.
+        batches: how many batches a loader gives in an epoch; None for all.
         used: is called before a tensor can be off the CPU.
         judges_cpu: an operator may have to refuse tensors that are all on the CPU.
     """
@@ -36,6 +37,7 @@ class Machine:
     is_started: bool = False
     is_bad_fork: bool = False
     steps: int | None = None
+    batches: int | None = None
     used: Callable[[], object] = bool
     judges_cpu: bool = False
 

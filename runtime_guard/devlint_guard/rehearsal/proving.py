@@ -138,7 +138,7 @@ def _answered(request: Mapping[str, Any]) -> dict[str, Any]:
     replaced = Replacements()
     substitute(texts, replaced)
     spec = prepare(request["target"], request["arguments"], request["as_module"])
-    result = attempt(spec, request["devices"], request["steps"], trace)
+    result = attempt(spec, request["devices"], request["steps"], trace, batches=request["batches"])
     replaced.undo()
     return {
         "outcome": result.outcome.name,

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
-from collections.abc import Iterator
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -12,6 +15,7 @@ from typing import Final
 from devlint_guard.errors import DeviceMismatchError
 from devlint_guard.explain.messages import read
 from devlint_guard.findings.explanation import annotate
+from devlint_guard.program.frames import is_installed
 from devlint_guard.rehearsal.distributed import uses_nccl
 from devlint_guard.rehearsal.unjudged import UNJUDGED
 
@@ -21,6 +25,14 @@ _OF_THE_CPU: Final = re.compile(
 """What a build of torch for the CPU says where PyTorch's own code has left the rehearsal."""
 
 _GUARD: Final = str(Path(__file__).parents[1])
+
+_REFUSING: Final[Mapping[type[Exception], tuple[str, ...]]] = {
+    OSError: ("urllib.", "requests.", "huggingface_hub.", "datasets.", "transformers."),
+    RuntimeError: ("torchvision.datasets.", "torchaudio.datasets."),
+}
+"""The installed modules that raise such an error if a download or a data set is not there."""
+
+_PAGE: Final = '"Without the data" on the page about rehearsals'
 
 
 @contextlib.contextmanager
@@ -54,6 +66,34 @@ def would_raise(error: BaseException) -> bool:
     _cut(error.__traceback__)
     annotate(error)
     return True
+
+
+def show(error: BaseException) -> None:
+    """Print the traceback of an exception of the program, and what to do if the program lacks data or a module."""
+    error.__traceback__ = from_program(error.__traceback__)
+    traceback.print_exception(type(error), error, error.__traceback__)
+    need = None if read(error) else _need(error)
+    if need:
+        advice = "provide it, or rehearse with a stand-in. `--limit-batches` shortens long data. See " + _PAGE
+        print(f"devlint: the program needs {need}: {advice}", file=sys.stderr)
+
+
+def _need(error: BaseException) -> str:
+    """Return what a program needs that is not there; empty for an error with another reason."""
+    if isinstance(error, ModuleNotFoundError):
+        return f"the module `{error.name}`, which is not installed"
+    if isinstance(error, FileNotFoundError) and error.filename:
+        folder = os.path.dirname(os.fsdecode(error.filename))
+        missing = folder if folder and not os.path.exists(folder) else error.filename
+        return f"`{os.fsdecode(missing)}`, which is not there"
+    *_, frame = (None, *(frame for frame, _ in traceback.walk_tb(error.__traceback__)))
+    if frame is not None and is_installed(frame.f_code.co_filename):
+        module = f"{frame.f_globals.get('__name__')}."
+        sampled = getattr(frame.f_locals.get("self"), "data_source", None)
+        refused = any(isinstance(error, kind) and module.startswith(names) for kind, names in _REFUSING.items())
+        if refused or (isinstance(error, ValueError) and sampled is not None and not len(sampled)):
+            return "data that it cannot get here"
+    return "" if error.__cause__ is None else _need(error.__cause__)
 
 
 def from_program(found: TracebackType | None) -> TracebackType | None:

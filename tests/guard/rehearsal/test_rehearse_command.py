@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import re
 import shlex
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -303,14 +306,117 @@ COMMANDS = sorted(set(re.findall(r"(?m)^(?: +- run: )?((?:devlint|pytest) .*)$",
 
 
 def test_the_page_is_short_and_has_commands() -> None:
-    assert len(PAGE.splitlines()) <= 120
+    assert len(PAGE.splitlines()) <= 170
     assert len(COMMANDS) >= 4
+
+
+STAND_IN = PAGE.partition("## Without the data")[2].partition("```python\n")[2].partition("```")[0]
+WITH_DATA = """\
+import torch
+from data import load_images
+from torch.utils.data import DataLoader
+
+loader = DataLoader(load_images("images"), batch_size=8)
+print(len(loader), [pictures.cuda().device for pictures, kinds in loader])
+"""
+
+
+def test_a_stand_in_takes_the_place_of_the_data(tmp_path: Path) -> None:
+    write(tmp_path / "data.py", "def load_images(folder): return open(f'{folder}/0.png')\n")
+    write(tmp_path / "stand_in.py", STAND_IN)
+    write(tmp_path / "train.py", WITH_DATA)
+    ended = rehearse(tmp_path, "", "train.py")
+    assert ended.returncode == 4
+    assert "devlint: the program needs `images`, which is not there: provide it, or" in ended.stderr
+    ended = rehearse(tmp_path, "", "--limit-batches", "2", "stand_in.py")
+    assert (ended.returncode, ended.stdout.count("'cuda', index=0"), ended.stdout[:2]) == (0, 2, "2 "), ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "need"),
+    [
+        ("import no_such.module", "the module `no_such`, which is not installed"),
+        (
+            "try: {}['x']\nexcept KeyError as error: raise RuntimeError from FileNotFoundError(2, 'none', 'a.bin')",
+            "`a.bin`",
+        ),
+        ("import urllib.request\nurllib.request.urlopen('http://localhost:1')", "data that it cannot get here"),
+        (
+            "from torch.utils.data import *\nDataLoader([], shuffle=True)",
+            "data that it cannot get here",
+        ),
+        ("from torch.utils.data import *\nDataLoader([1], batch_size=0)", None),
+        ("try: open('absent')\nexcept OSError: raise ValueError", None),
+        ("try: open('absent')\nexcept OSError: import torch\ntorch.ones(1) + torch.ones(1).cuda()", None),
+    ],
+)
+def test_what_a_program_lacks_is_said_below_its_error(tmp_path: Path, program: str, need: str | None) -> None:
+    said = re.search("devlint: the program needs (.*): provide it, or", rehearse(tmp_path, program).stderr)
+    assert (None if said is None else said[1].partition(", which is not there")[0]) == need
+
+
+LOADERS = """\
+import torch
+from torch.utils.data import DataLoader, IterableDataset, TensorDataset
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter(range(100))
+
+class Counted(Stream):
+    def __len__(self):
+        return 100
+
+def work(rank):
+    images = TensorDataset(torch.arange(40))
+    loaders = [
+        DataLoader(images, batch_size=4, num_workers=2, persistent_workers=True),
+        DataLoader(images, batch_size=None),
+        DataLoader(images, batch_size=20, shuffle=True),
+        DataLoader(Counted(), batch_size=10),
+        DataLoader(Stream(), batch_size=10, num_workers=2),
+    ]
+    print([sum(1 for batch in one) for one in loaders for epoch in range(2)], *map(len, loaders[:4]), flush=True)
+
+if __name__ == "__main__":
+    work(0)
+    torch.multiprocessing.spawn(work, nprocs=1)
+"""
+
+
+def test_each_loader_gives_the_first_batches_of_an_epoch(tmp_path: Path) -> None:
+    ended = rehearse(tmp_path, LOADERS, "--limit-batches", "3", "program.py")
+    assert ended.stdout == "[3, 3, 3, 3, 2, 2, 3, 3, 3, 3] 3 3 2 3\n" * 2, ended.stderr
+    ended = rehearse(tmp_path, LOADERS)
+    assert ended.stdout.startswith("[10, 10, 40, 40, 2, 2, 10, 10, 20, 20] 10 40 2 10\n"), ended.stderr
+
+
+def test_a_terminal_shows_the_steps_beside_what_the_program_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ("print('dots', end='')", "optimizer.step()", "print('.')", "print('loss:', 0.5)", "optimizer.step()")
+    program = "\n".join((RIGHT, *lines))
+    output = bytearray()
+
+    def read(terminal: int) -> bytes:
+        output.extend(data := os.read(terminal, 65536))
+        return data
+
+    write(tmp_path / "program.py", program)
+    monkeypatch.chdir(tmp_path)
+    assert pty.spawn([sys.executable, "-m", "devlint", "rehearse", "program.py"], read) == 0
+    shown = output.decode()
+    assert "\rdevlint: step 5\x1b[K\r\x1b[Kstep 4 cuda:0 []\r\ndots.\r\nloss: 0.5\r\n" in shown
+    assert "\rdevlint: step 7, loss 0.5\x1b[K\r\x1b[Kdevlint: rehearsed on" in shown
+    assert "\r" not in rehearse(tmp_path, program).stderr
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_of_the_page_runs(tmp_path: Path, command: str) -> None:
     write(tmp_path / "train.py", RIGHT)
     write(tmp_path / "package/train.py", RIGHT)
+    write(tmp_path / "stand_in.py", STAND_IN)
+    write(tmp_path / "data.py", "load_images = None\n")
     write(tmp_path / "test_some.py", "import torch\ndef test_device():\n    assert torch.ones(2).cuda().is_cuda\n")
     name, *arguments = shlex.split(command)
     if name == "pytest":

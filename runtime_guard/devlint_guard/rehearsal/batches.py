@@ -1,0 +1,42 @@
+"""The option `--limit-batches`: each `DataLoader` gives only the first batches of an epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from torch.utils.data import DataLoader
+
+from devlint_guard.rehearsal.machine import MACHINE
+from devlint_guard.rehearsal.replacements import Replacements
+
+
+class _First:
+    """The first indices of a sampler; its workers load nothing behind them."""
+
+    def __init__(self, sampler: Any, most: int) -> None:
+        self._sampler = sampler
+        self._most = most
+
+    def __iter__(self) -> Iterator[Any]:
+        return islice(self._sampler, self._most)
+
+    def __len__(self) -> int:
+        return min(len(self._sampler), self._most)
+
+
+def install(replaced: Replacements) -> None:
+    """Replace what each loader takes its indices from, and its length."""
+    owner: Any = DataLoader
+    whole, length = owner._index_sampler.fget, owner.__len__
+
+    def index_sampler(self: Any) -> Any:
+        return whole(self) if MACHINE.batches is None else _First(whole(self), MACHINE.batches)
+
+    def limited(self: Any) -> int:
+        found: int = length(self)
+        return found if MACHINE.batches is None else min(found, MACHINE.batches)
+
+    replaced.put(owner, "_index_sampler", property(index_sampler))
+    replaced.put(owner, "__len__", limited)
