@@ -129,7 +129,6 @@ def rehearse(devices: int = 1, *, from_beginning: bool = False) -> Iterator[None
             yield
     finally:
         replaced.undo()
-        autocast.forget()
         labels.forget()
         generators.forget()
         JOURNAL.end()

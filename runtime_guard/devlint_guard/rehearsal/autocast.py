@@ -1,28 +1,29 @@
-"""Autocasting: kernels of the CPU cast the tensors here, but only those of the device for which a program wants it.
+"""Autocasting: kernels of the CPU cast the tensors here, but only on a device for which a program wants it.
 
     with torch.autocast("cuda"):
         x.cuda() @ y.cuda()                     # float16
         x @ y                                   # float32
 
-PyTorch has one list of casting kernels for the CPU, and each tensor of a rehearsal is on the CPU. So each kernel of the
-list is replaced by a gate that asks for the labels first. The list for CUDA, which is a little longer, is not used.
+PyTorch has one list of casting kernels for the CPU, and each tensor of a rehearsal is on the CPU. So a function mode
+asks for the labels before each function, and sets what those kernels do. The list for CUDA, which is a little longer,
+is not used.
 """
 
 from __future__ import annotations
 
 import threading
-import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from devlint_guard.rehearsal.labels import label
 from devlint_guard.rehearsal.replacements import Replacements
 
 _C: Any = torch._C
-_KEY: Final = "AutocastCPU"
+_CASTING: Final = _C.DispatchKeySet(_C.DispatchKey.AutocastCPU)
 
 
 class _Scopes(threading.local):
@@ -31,11 +32,27 @@ class _Scopes(threading.local):
     def __init__(self) -> None:
         self.wanted: dict[str, torch.dtype] = {}
         self.outer: list[tuple[dict[str, torch.dtype], bool, torch.dtype]] = []
+        self.gate = _Gate()  # type: ignore[no-untyped-call]
+
+
+class _Gate(TorchFunctionMode):
+    """On in each thread that is in a scope."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        kwargs, wanted = kwargs or {}, _SCOPES.wanted
+        kind = "cuda" if _is_on_device((*args, *kwargs.values())) else "cpu"
+        if wanted and kind not in wanted:
+            with _C._ExcludeDispatchKeyGuard(_CASTING):
+                return func(*args, **kwargs)
+        if wanted and wanted[kind] != torch.get_autocast_dtype("cpu"):
+            torch.clear_autocast_cache()
+            torch.set_autocast_dtype("cpu", wanted[kind])
+        return func(*args, **kwargs)
 
 
 _SCOPES = _Scopes()
-_gates: list[Any] = []
-_installing = threading.Lock()
 
 
 def install(replaced: Replacements) -> None:
@@ -46,7 +63,8 @@ def install(replaced: Replacements) -> None:
     def __enter__(self: Any) -> Any:  # noqa: N807
         if self.device not in ("cpu", "cuda") or torch._jit_internal.is_scripting():
             return enter(self)
-        _install_gates()
+        if not _SCOPES.outer:
+            _SCOPES.gate.__enter__()
         _SCOPES.outer.append((_SCOPES.wanted, torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")))
         result = enter(self)
         wanted = {kind: dtype for kind, dtype in _SCOPES.wanted.items() if kind != self.device}
@@ -60,58 +78,12 @@ def install(replaced: Replacements) -> None:
             _SCOPES.wanted, is_enabled, dtype = _SCOPES.outer.pop()
             torch.set_autocast_enabled("cpu", is_enabled)
             torch.set_autocast_dtype("cpu", dtype)
+            if not _SCOPES.outer:
+                _SCOPES.gate.__exit__(None, None, None)
         return result
 
     replaced.put(autocast, "__enter__", __enter__)
     replaced.put(autocast, "__exit__", __exit__)
-
-
-def forget() -> None:
-    """Put the kernels of PyTorch back."""
-    while _gates:
-        _gates.pop()._destroy()
-
-
-def _install_gates() -> None:
-    """Put a gate before each casting kernel; this takes some milliseconds, and only programs that autocast need it.
-
-    The replicas of `DataParallel` begin to autocast at the same time, each in its thread: one installs, others wait.
-    """
-    if _gates:
-        return
-    with _installing:
-        if not _gates:
-            _gates.append(_new_gates())
-
-
-def _new_gates() -> Any:
-    gates: Any = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyTorch warns that a kernel is replaced
-        for name in _C._dispatch_get_all_op_names():
-            if name.startswith("aten::") and _C._dispatch_has_kernel_for_dispatch_key(name, _KEY):
-                gates.impl(name.removeprefix("aten::"), _gate(name), _KEY, with_keyset=True)
-    return gates
-
-
-def _gate(name: str) -> Callable[..., Any]:
-    kernel: Any = torch.library.get_kernel(name, _KEY)
-    base, _, overload = name.removeprefix("aten::").partition(".")
-    operator = getattr(getattr(torch.ops.aten, base), overload or "default")
-    without = _C.DispatchKeySet(getattr(_C.DispatchKey, _KEY))
-
-    def run(keys: Any, *args: Any, **kwargs: Any) -> Any:
-        wanted = _SCOPES.wanted
-        kind = "cuda" if _is_on_device(args) else "cpu"
-        if wanted and kind not in wanted:
-            with _C._ExcludeDispatchKeyGuard(without):
-                return operator(*args, **kwargs)
-        if wanted and wanted[kind] != torch.get_autocast_dtype("cpu"):
-            torch.clear_autocast_cache()
-            torch.set_autocast_dtype("cpu", wanted[kind])
-        return kernel.call_boxed(keys, *args, **kwargs)
-
-    return run
 
 
 def _is_on_device(values: Iterable[Any]) -> bool:
