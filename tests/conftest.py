@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -43,6 +44,12 @@ def cannot_run(reason: str) -> NoReturn:
     if os.environ.get("CI"):
         pytest.fail(f"must not be missing in CI: {reason}", pytrace=False)
     pytest.skip(reason)
+
+
+def since(*release: int) -> pytest.MarkDecorator:
+    """A mark that skips a test with an older torch, which lacks what the test uses."""
+    installed = tuple(int(number) for number in metadata.version("torch").split(".")[:2])
+    return pytest.mark.skipif(installed < release, reason=f"needs torch {'.'.join(map(str, release))}")
 
 
 def sampled(items: Iterable[_Item], every: int) -> list[ParameterSet]:

@@ -20,6 +20,7 @@ from devlint_guard.watch import interpose  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 from torch._dynamo.testing import CompileCounterWithBackend  # noqa: E402
 
+from tests.conftest import since  # noqa: E402
 from tests.guard.agreement import same  # noqa: E402
 
 
@@ -142,6 +143,7 @@ def test_the_boundary_of_a_compiled_region_is_watched() -> None:
     assert "devlint: DEV" in "".join(getattr(caught.value, "__notes__", [str(caught.value)]))
 
 
+@since(2, 11)
 def test_with_something_of_another_library_below(monkeypatch: pytest.MonkeyPatch) -> None:
     call = nn.Module.__call__
     monkeypatch.setattr(nn.Module, "__call__", lambda self, *args, **kwargs: call(self, *args, **kwargs))

@@ -20,7 +20,7 @@ from torch import Tensor, nn  # noqa: E402
 from torch.utils import _python_dispatch  # noqa: E402
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
-from tests.conftest import REPOSITORY  # noqa: E402
+from tests.conftest import REPOSITORY, since  # noqa: E402
 from tests.judge import Judge, require_judge  # noqa: E402
 
 ROOTS = (REPOSITORY / "runtime_guard", REPOSITORY)
@@ -241,6 +241,7 @@ def test_training_is_the_same_bit_for_bit() -> None:
     assert all(torch.equal(one, other) for one, other in zip(plain, watched, strict=True))
 
 
+@since(2, 11)
 def test_compiled_functions_stay_compiled() -> None:
     """One frame, no break and no recompilation, with the mode on, off and on again."""
     frames = []
@@ -265,6 +266,7 @@ def test_compiled_functions_stay_compiled() -> None:
     assert torch.equal(first, third)
 
 
+@since(2, 11)
 def test_the_mode_itself_is_not_compiled() -> None:
     """In the eager parts of a function with a graph break, the frames of the mode are no frames to trace."""
     frames = []
@@ -303,6 +305,7 @@ def test_a_default_device_goes_on_working() -> None:
             torch.set_default_device(None)
 
 
+@since(2, 11)
 def test_operators_of_higher_order_and_traced_programs_work() -> None:
     x = torch.ones(2, 4)
     with OperatorMode(stop):

@@ -32,7 +32,7 @@ class _Scopes(threading.local):
     def __init__(self) -> None:
         self.wanted: dict[str, torch.dtype] = {}
         self.outer: list[tuple[dict[str, torch.dtype], bool, torch.dtype]] = []
-        self.gate = _Gate()  # type: ignore[no-untyped-call]
+        self.gate: Any = _Gate()
 
 
 class _Gate(TorchFunctionMode):

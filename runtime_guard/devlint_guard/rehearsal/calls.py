@@ -13,10 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.utils._device import _device_constructors
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.aside import ASIDE
-from devlint_guard.rehearsal.dispatch import MARKS, marked
+from devlint_guard.rehearsal.dispatch import MARKS, RehearsalMode, marked
 from devlint_guard.rehearsal.labels import CPU, label, pin, put, seen_device
 from devlint_guard.rehearsal.machine import resolve, start
 from devlint_guard.rehearsal.replacements import Replacements
@@ -69,6 +70,8 @@ def install(replaced: Replacements) -> None:
     replaced.put(torch.export, "export", _with(torch.export.export, strict=False))
     for operator in (_torch._ops.OpOverload, _torch._ops.OpOverloadPacket):
         replaced.put(operator, "__call__", _told(operator.__call__))
+    if not hasattr(TorchDispatchMode, "supports_higher_order_operators"):
+        replaced.put(_torch._ops.HigherOrderOperator, "dispatch", _introduced(_torch._ops.HigherOrderOperator.dispatch))
     replaced.put(torch._C._nn, "_parse_to", _parsing(torch._C._nn._parse_to))
 
 
@@ -237,6 +240,17 @@ def _compiling() -> Callable[..., Any]:
         return _torch.compiler.disable(model) if is_wrapped else model
 
     return compiled
+
+
+def _introduced(dispatch: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what runs `torch.cond` and its like: before torch 2.7, each has to know the class of a mode."""
+
+    def introduced(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if RehearsalMode not in self.python_key_table:
+            self.py_impl(RehearsalMode)(lambda mode, *args, **kwargs: mode.__torch_dispatch__(self, (), args, kwargs))
+        return dispatch(self, *args, **kwargs)
+
+    return introduced
 
 
 def _parsing(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -213,7 +213,8 @@ def _attention(function: Callable[..., Any]) -> Callable[..., Any]:
                 "Expected query, key, and value to have the same device type, but got query.device: {} key.device: {} "
                 "and value.device: {} instead.".format(*devices)
             )
-        return function(query, key, value, *args, **kwargs)
+        with helpers_on(seen_device(query)):  # the mask of `is_causal`
+            return function(query, key, value, *args, **kwargs)
 
     return called
 

@@ -237,7 +237,7 @@ def _run_of_functions(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) ->
 
 def _judging(function: Any) -> Any:
     def called(*args: Any, **kwargs: Any) -> Any:
-        with RehearsalMode():  # type: ignore[no-untyped-call]
+        with _C._EnableTorchFunction(), RehearsalMode():  # type: ignore[no-untyped-call]
             return function(*args, **kwargs)
 
     return called

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("torch")
 
 from devlint.cli import main
+from devlint_guard.rehearsal.words import refusal
 
 from tests.guard.processes import Ended, forked, write
 
@@ -75,9 +76,10 @@ def test_a_run_confirms_refutes_or_does_not_reach_each_fix(project: Path) -> Non
         ("train.py", 15): "refuted",
     }, ended.stdout + ended.stderr
     reasons = {one["line"]: one["reason"] for one in report["fixes"]}
-    assert reasons[8].startswith("without the fix, model.py:11 raises RuntimeError: Expected all tensors")
-    assert reasons[13].startswith("without the fix, train.py:13 raises RuntimeError: Expected all tensors")
-    assert reasons[15].startswith("with the fix, the operation raises RuntimeError: Expected all tensors")
+    refused = f"RuntimeError: {refusal('Expected all tensors')}"
+    assert reasons[8].startswith(f"without the fix, model.py:11 raises {refused}")
+    assert reasons[13].startswith(f"without the fix, train.py:13 raises {refused}")
+    assert reasons[15].startswith(f"with the fix, the operation raises {refused}")
     assert report["without_fixes"]["ending"] == "the program would raise"
     assert report["with_fixes"]["ending"] == "the program ran to its end"
     assert report["exit_code"] == ended.returncode == 1

@@ -23,7 +23,7 @@ from devlint_guard.rehearsal import available, rehearse, words  # noqa: E402
 from devlint_guard.rehearsal.unjudged import UNJUDGED  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
-from tests.conftest import REPOSITORY  # noqa: E402
+from tests.conftest import REPOSITORY, since  # noqa: E402
 from tests.guard.rehearsal.agreement import compare, unexpected  # noqa: E402
 from tests.guard.rehearsal.answers import answer, asked  # noqa: E402
 from tests.guard.rehearsal.cases import SOURCES, Said  # noqa: E402
@@ -259,6 +259,7 @@ def test_the_rank_of_a_matrix_without_elements_is_on_its_device() -> None:
         assert torch.linalg.matrix_rank(torch.ones(0, 3, device="cuda")).is_cuda
 
 
+@since(2, 10)
 def test_kernels_in_python_for_operators_of_pytorch_are_not_needed() -> None:
     def kernel(*args: Any) -> Any:
         raise AssertionError("there is no GPU")

@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("torch")
 
 from devlint.cli import main
+from devlint_guard.rehearsal.words import refusal
 from devlint_guard.report.json import read, render
 
 from tests.conftest import REPOSITORY
@@ -214,7 +215,7 @@ def test_the_report_holds_the_result_and_what_the_guard_has_seen(tmp_path: Path)
     assert rehearsal["exit_code"] == ended.returncode == 1
     assert rehearsal["devices"] == 2
     assert report["program"]["script"] == "program.py"
-    assert rehearsal["error"].startswith("RuntimeError: Expected all tensors")
+    assert rehearsal["error"].startswith(f"RuntimeError: {refusal('Expected all tensors')}")
     assert [one["code"] for one in report["findings"]] == ["DEV201"]
     assert report["devices"] == [f"cuda:{index} (Pretended GPU)" for index in (0, 1)]
     assert render(read(json.dumps(report))) == (tmp_path / "report.json").read_text(encoding="utf-8")

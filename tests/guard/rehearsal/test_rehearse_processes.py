@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("torch")
 
 from devlint.cli import main
+from devlint_guard.rehearsal.words import refusal
 
 from tests.guard.processes import Ended, forked
 
@@ -179,6 +180,6 @@ with guard(net):
 """
     ended = rehearse(tmp_path, program, "program.py")
     assert ended.stdout == "[('copy', 'device to host'), ('copy', 'host to device')] []\n", ended.stderr
-    assert "RuntimeError: Expected all tensors to be on the same device" in ended.stderr
+    assert f"RuntimeError: {refusal('Expected all tensors to be on the same device')}" in ended.stderr
     assert ended.stderr.count("devlint: DEV102 input-not-on-module-device") == 1
     assert ended.returncode == 1
