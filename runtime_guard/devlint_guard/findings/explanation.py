@@ -16,6 +16,7 @@ from devlint_guard.advise.candidates import with_way
 from devlint_guard.explain.messages import read
 from devlint_guard.explain.operands import History, Scene
 from devlint_guard.finding import Finding, Operand, Role
+from devlint_guard.findings.scripted import traced
 from devlint_guard.findings.troubles import WRITERS
 from devlint_guard.program import naming
 from devlint_guard.program.frames import Carried, whole_path
@@ -81,6 +82,8 @@ def _finding(error: BaseException, roots: Roots, history: History | None) -> Fin
         if message is not None:
             named = roots if isinstance(roots, Mapping) else naming.by_class(roots)
             scene = Scene.of(whole_path(chain[index:]), named, str(one), history)
+            if found := traced(scene, message):
+                return _placed(found, replace(scene, carried=None), one)
             return _placed(with_way(scene, WRITERS[message.trouble](scene, message)), scene, one)
     return None
 

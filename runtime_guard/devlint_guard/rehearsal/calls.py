@@ -66,6 +66,9 @@ def install(replaced: Replacements) -> None:
         replaced.put(torch.nested, name, _nested(getattr(torch.nested, name)))
     _install_dlpack(replaced)
     replaced.put(torch, "compile", _compiling())
+    frames: Any = sys.modules.get("torch._dynamo.eval_frame")
+    if hasattr(frames, "_stance"):  # of what was compiled before
+        replaced.put(frames, "_stance", frames.DynamoStance("force_eager"))
     # Dynamo, by which a strict export reads the program's code, would read that of the rehearsal too.
     replaced.put(torch.export, "export", _with(torch.export.export, strict=False))
     for operator in (_torch._ops.OpOverload, _torch._ops.OpOverloadPacket):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from devlint_guard import explain  # noqa: E402
 from devlint_guard.rehearsal import available, rehearse  # noqa: E402
 from devlint_guard.rehearsal.unjudged import UNJUDGED  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
@@ -82,8 +85,14 @@ def test_a_trace_keeps_the_devices_of_its_example(traced: str) -> None:
     if traced == "cuda":
         assert loaded(HERE.cuda()).is_cuda
     else:
-        with pytest.raises(RuntimeError, match=SPLIT):
+        with pytest.raises(RuntimeError, match=SPLIT) as refused:
             loaded(HERE.cuda())
+        found = explain(refused.value)
+        assert found is not None
+        assert [step.place.function for step in found.operands[0].history if step.place] == [
+            "forward",
+            test_a_trace_keeps_the_devices_of_its_example.__name__,
+        ]
 
 
 @pytest.mark.parametrize("exported", ["cpu", "cuda"])
@@ -109,6 +118,17 @@ def test_pytorch_compares_the_devices_of_fake_tensors() -> None:
             net(torch.ones(2, 4, device="cpu"))
         fake = mode.from_tensor(real)
         assert str(torch.func.hessian(lambda x: x.sin().sum())(fake).device) == "cuda:0"
+
+
+def test_what_was_compiled_before_runs_as_eager_code() -> None:
+    code = "import torch; run = torch.compile(lambda x: x * 2 + 1, backend='aot_eager', fullgraph=True)"
+    program = f"""{code}; run(torch.ones(2))
+from devlint_guard.rehearsal import rehearse
+with rehearse():
+    print(run(torch.ones(2).cuda()).device)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ended.stdout == "cuda:0\n", ended.stderr
 
 
 def test_what_an_operator_calls_is_judged() -> None:
