@@ -78,7 +78,7 @@ GUARD_LAYERS: tuple[tuple[str, ...], ...] = (
     ("devlint_guard.finding",),
     ("devlint_guard.errors",),
     ("devlint_guard.allow", "devlint_guard.program"),
-    ("devlint_guard.report", "devlint_guard.reveal"),
+    ("devlint_guard.record", "devlint_guard.report", "devlint_guard.reveal"),
     ("devlint_guard.explain",),
     ("devlint_guard.advise",),
     ("devlint_guard.findings",),
@@ -330,7 +330,7 @@ GUARD = REPOSITORY / "runtime_guard" / "devlint_guard"
 STEPS = [
     *sorted(path.parent for path in ANALYSIS.glob("*/__init__.py")),
     ANALYSIS.parent / "domain",
-    *(GUARD / name for name in ("program", "explain", "advise", "findings", "watch")),
+    *(GUARD / name for name in ("program", "record", "explain", "advise", "findings", "watch")),
 ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from devlint_guard.codes import NAMES
@@ -64,7 +64,7 @@ class Operand:
         detail: dtype and shape, `float32[128, 128]`; of a module, how many of its tensors are there.
         qualified: its path from the root, `model.encoder.layers.3.pos`, where it has one.
         place: where this expression stands in the user's source.
-        history: created, then moved, oldest first; empty while provenance is off.
+        history: what put it where it is, oldest first; empty while nothing records.
         blamed: whether this is the one to move.
     """
 
@@ -94,6 +94,21 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Advice:
+    """One thing to do.
+
+    Attributes:
+        text: in the imperative.
+        changes: the lines that do it.
+        cause: what happened at that place.
+    """
+
+    text: str
+    changes: tuple[Change, ...]
+    cause: Step | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing found.
 
@@ -111,6 +126,8 @@ class Finding:
         step: the number of the training step or root call, from 0; None where no steps are counted.
         ranks: of the processes that have found it; empty in a job of one process.
         count: how often it was found.
+        tried: what became of the program with the changes, or of those that were tried in vain; empty without a trial.
+        advice: all that may mend it, the best first: what a trial may try. It is no part of a report.
     """
 
     code: str
@@ -126,6 +143,8 @@ class Finding:
     step: int | None = None
     ranks: tuple[int, ...] = ()
     count: int = 1
+    tried: str = ""
+    advice: tuple[Advice, ...] = field(default=(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
         assert self.code in NAMES, self.code
@@ -142,7 +161,8 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """As plain data for a JSON report."""
-        data = asdict(self)
+        data = asdict(replace(self, advice=()))
+        del data["advice"]
         for operand in data["operands"]:
             operand["role"] = operand["role"].value
         return {"rule": self.name, **data}

@@ -12,11 +12,15 @@ from typing import Any
 
 from devlint_guard.errors import DeviceMismatchError
 from devlint_guard.findings.explanation import annotate
+from devlint_guard.record import installed
 from devlint_guard.report.text import coloured, wants_colour
 
 
 def install_excepthook() -> Callable[[], None]:
-    """Makes uncaught device errors end with their explanation, in all threads and in IPython; returns the way back."""
+    """Makes uncaught device errors end with their explanation, in all threads and in IPython; returns the way back.
+
+    From now on the process records where tensors come from.
+    """
     previous = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
@@ -25,7 +29,9 @@ def install_excepthook() -> Callable[[], None]:
             previous(kind, error, traceback)
 
     sys.excepthook = hook
+    installed.begin()
     ends = contextlib.ExitStack()
+    ends.callback(installed.end)
     ends.callback(explain_threads())
     ends.enter_context(_cells_explained())
 

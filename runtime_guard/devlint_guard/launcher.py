@@ -21,6 +21,7 @@ from typing import Any, Final
 from devlint_guard import hooks
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.options import chosen
+from devlint_guard.record.stores import compiled
 from devlint_guard.report.files import write
 from devlint_guard.report.ranks import gathered
 from devlint_guard.report.record import Record
@@ -139,7 +140,7 @@ class _ScriptLoader(SourceFileLoader):
     """Of a script alone; Python keeps no compiled code of those, and gives them no `__spec__`."""
 
     def get_code(self, fullname: str) -> CodeType:
-        return compile(self.get_data(self.path), self.path, "exec", dont_inherit=True)
+        return compiled(self.get_data(self.path), self.path)
 
 
 def _as_main(spec: ModuleSpec) -> ModuleType:

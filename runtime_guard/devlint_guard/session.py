@@ -38,7 +38,7 @@ from devlint_guard.watch import active
 from devlint_guard.watch.active import Entry
 from devlint_guard.watch.audit import audit, audit_called
 from devlint_guard.watch.entry import Mismatch, has_data, own_tensors
-from devlint_guard.watch.layers import Layers, history_of
+from devlint_guard.watch.layers import Layers
 from devlint_guard.watch.ledger import Ledger
 from devlint_guard.watch.operators import Ended
 from devlint_guard.watch.optimizers import state_elsewhere
@@ -140,7 +140,6 @@ class Guard:
         self._entries = 0
         self._layers = Layers(
             None if level == "deep" else self.steps,
-            provenance=level != "module",
             ledger=Ledger(self.steps) if ledger else None,
             sink=self._saw,
             failed=self.step_back,
@@ -238,7 +237,7 @@ class Guard:
             roots = active.remove(self).roots
         with Undisturbed(self):
             if error is not None and not isinstance(error, GuardError):
-                finding = annotate(error, roots, history_of) or explained_before(error, roots, history_of)
+                finding = annotate(error, roots) or explained_before(error, roots)
                 if finding is not None and not self._has_found_at(finding.place) and not self._is_allowed(finding):
                     self._record(finding, self._findings)
         with Undisturbed(self):
@@ -319,7 +318,7 @@ class Guard:
         """Explains an error that was foretold, and keeps that; returns whether it has. The error goes on its way."""
         if isinstance(error, GuardError):
             return False
-        finding = annotate(error, roots, history_of, functools.partial(self._improved, foretold, module, roots))
+        finding = annotate(error, roots, functools.partial(self._improved, foretold, module, roots))
         if finding is not None:
             with contextlib.suppress(DevlintWarning):  # where warnings are errors, that of the program comes first
                 self._warn_of(self._kept([finding]))
@@ -363,7 +362,7 @@ class Guard:
         key = _repeat_key(mismatch, frame)
         finding = self._repeats.get(key)
         if finding is None:
-            finding = self._repeats[key] = replace(finding_of(mismatch, frame, roots, history_of), suspect=False)
+            finding = self._repeats[key] = replace(finding_of(mismatch, frame, roots), suspect=False)
         self.found(finding)
 
     def _saw(self, finding: Finding) -> Ended | None:
@@ -394,17 +393,17 @@ class Guard:
     def failed(self, error: Exception, module: Module, roots: Roots) -> bool:
         """The call of a module has raised: explains it, if it is about devices and nobody has yet."""
         improve = functools.partial(self._improved, None, module, roots)
-        return not isinstance(error, GuardError) and annotate(error, roots, history_of, improve) is not None
+        return not isinstance(error, GuardError) and annotate(error, roots, improve) is not None
 
     def refused(self, error: Exception, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
         """PyTorch has refused what does not go together in a module; a finding, even if the program handles it."""
-        foretold = finding_of(mismatch, frame, roots, history_of)
+        foretold = finding_of(mismatch, frame, roots)
         if self._refused(error, roots, foretold, mismatch.module):
             self._record(foretold, self._suspects)
 
     def suspected(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
         """Keeps what may be the reason of a failure."""
-        self._record(finding_of(mismatch, frame, roots, history_of), self._suspects)
+        self._record(finding_of(mismatch, frame, roots), self._suspects)
 
     def module_called(self, module: Module, frame: FrameType) -> None:
         """Looks a module through that is called for the first time, and counts the calls that end steps."""

@@ -22,6 +22,7 @@ from devlint_guard.errors import DeviceMismatchError
 from devlint_guard.finding import Finding
 from devlint_guard.findings.explanation import explain
 from devlint_guard.program import frames
+from devlint_guard.record.stores import compiled
 from devlint_guard.session import Guard
 
 MARK = "explained: "
@@ -44,7 +45,7 @@ def main(file: str, text: str, call: str, way: str = "explain") -> None:
     guard = Guard(mode="record" if way == "record" else "raise") if way in ("run", "record") else None
     try:
         with guard or contextlib.nullcontext():
-            exec(compile(text, file, "exec", dont_inherit=True), program.__dict__)
+            exec(compiled(text.encode(), file), program.__dict__)
             if call:
                 getattr(program, call)()
     except BaseException as error:

@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from devlint_guard.finding import Finding, Role, Step  # noqa: E402
+from devlint_guard.finding import Finding, Role  # noqa: E402
 from devlint_guard.findings.explanation import annotate, explain  # noqa: E402
 from devlint_guard.hooks import install_excepthook  # noqa: E402
 from devlint_guard.report.text import render  # noqa: E402
@@ -121,14 +121,3 @@ def test_the_excepthook_annotates_and_can_be_taken_back(capsys: pytest.CaptureFi
     uninstall()
     assert "`self.table`" in capsys.readouterr().err
     assert sys.excepthook is before
-
-
-def test_what_a_record_of_the_run_tells_comes_first() -> None:
-    step = Step("created on meta by torch.ones")
-    empty, full = torch.ones(2, device="meta"), torch.ones(2)
-    with pytest.raises(RuntimeError) as caught:
-        empty.add(full)
-    finding = explain(caught.value, history=lambda tensor: (step,) if tensor is empty else ())
-    assert finding is not None
-    assert finding.operands[0].history[0] == step
-    assert [one.message for one in finding.operands[0].history[1:]] == ['comes from `torch.ones(2, device="meta")`']

@@ -96,10 +96,10 @@ evaluate(net, torch.ones(2, 3))  # CAUSE
         "images",
         """
 def evaluate(layer, loader):
-    for images in loader:  # CAUSE
+    for images in loader:
         layer(images)
 
-evaluate(nn.Conv1d(3, 3, 1).cuda(), [torch.ones(2, 3, 4)])
+evaluate(nn.Conv1d(3, 3, 1).cuda(), [torch.ones(2, 3, 4)])  # CAUSE
 """,
     ),
     "legacy_constructor_of_a_size": (
@@ -184,7 +184,9 @@ def test_a_checkpoint_is_created_by_the_function_that_loads_it(judge: Judge, tmp
     )
     finding = explained(judge, text, file=tmp_path / "program.py", way="run").finding
     assert finding is not None
-    assert [step.message for step in finding.operands[0].history][:1] == ["created on the CPU by torch.load"]
+    assert [step.message for step in finding.operands[0].history][:1] == [
+        "is loaded by `torch.load(file, map_location='cpu')`"
+    ]
 
 
 def test_hooks_of_lightning_have_the_names_of_the_module(judge: Judge, tmp_path: Path) -> None:

@@ -111,10 +111,10 @@ net(x, hidden)
         'batch["x"]',
         """
 def evaluate(net, batches):
-    for batch in batches:  # CAUSE
+    for batch in batches:
         net(batch["x"])
 
-evaluate(nn.Linear(3, 3).cuda(), [{"x": torch.ones(2, 3)}])
+evaluate(nn.Linear(3, 3).cuda(), [{"x": torch.ones(2, 3)}])  # CAUSE
 """,
     ),
     "appended": (
@@ -174,7 +174,7 @@ net(torch.cat([scan, body]))
 """,
     ),
     "results_of_two_calls": (
-        "given",
+        "scaled(other)",
         """
 def scaled(value):
     return value.pow(2).mean(1)
@@ -225,7 +225,7 @@ generate(nn.Linear(3, 3).cuda(), tokens)
 """,
     ),
     "result_of_a_module": (
-        "outputs",
+        "output",
         """
 class Decoder(nn.Module):
     def __init__(self):
@@ -279,7 +279,7 @@ train(nn.Linear(3, 3).cuda(), [(torch.ones(2, 3), torch.ones(2, 3))])
 """,
     ),
     "copy_of_a_module": (
-        "self.ema",
+        "copy.deepcopy(net)",
         """
 import copy
 
@@ -304,7 +304,7 @@ train(torch.device("cuda:0"))
 """,
     ),
     "wrapper_with_a_parameter_of_its_own": (
-        "wrapper",
+        "Wrapper(net)",
         """
 class Wrapper(nn.Module):
     def __init__(self, net):
@@ -396,7 +396,7 @@ net([[1.0, 2.0, 3.0]])
 """,
     ),
     "sequence": (
-        "batch",
+        "x",
         """
 class Block(nn.Module):
     def __init__(self):
@@ -462,7 +462,7 @@ for _ in range(2):
 """,
     ),
     "batch_by_keywords": (
-        "batch",
+        "x",
         """
 class Net(nn.Module):
     def __init__(self):
@@ -503,11 +503,11 @@ main()
         "inputs",
         """
 def train(net, given, device):
-    for inputs, targets in given:  # CAUSE
+    for inputs, targets in given:
         inputs.to(device), targets.to(device)
         nn.functional.mse_loss(net(inputs), targets)
 
-train(nn.Linear(3, 3).cuda(), [(torch.ones(2, 3), torch.ones(2, 3))], "cuda:0")
+train(nn.Linear(3, 3).cuda(), [(torch.ones(2, 3), torch.ones(2, 3))], "cuda:0")  # CAUSE
 """,
     ),
     "buffer_made_of_an_attribute": (

@@ -33,6 +33,7 @@ _MOST_LISTED = 20
     "--check-fixes", is_flag=True, help="Rehearse the script with the fixes of `devlint --fix`; change no file."
 )
 @click.option("--unsafe-fixes", is_flag=True, help="With --check-fixes: try the unsafe fixes too.")
+@click.option("--no-try", is_flag=True, help="Propose a change without running the script again to try it.")
 @click.option("-m", "--module", is_flag=True, help="SCRIPT is the name of a module, as with `python -m`.")
 @click.argument("script", callback=as_program, default="")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENT]…")
@@ -44,6 +45,7 @@ def rehearse(
     report: str | None,
     check_fixes: bool,
     unsafe_fixes: bool,
+    no_try: bool,
     module: bool,
     script: str,
     arguments: tuple[str, ...],
@@ -54,6 +56,9 @@ def rehearse(
     A device mistake in the executed code raises the error that PyTorch raises on a machine with GPUs. Exit code: 0 if
     the script ran and devlint checked every operation, 1 after a device error, 2 after wrong usage, 3 if devlint
     could not check some operations or stopped at one that it cannot run, 4 if the script failed for another reason.
+
+    After a device error, devlint proposes a change of the script only if the script runs on with it: it runs the
+    script again, with the change in memory.
 
     With --check-fixes, these codes are about the script with the fixes: 0 if the run also confirmed every fix, 1 if it
     refuted one, 3 if it neither confirmed nor refuted one.
@@ -77,7 +82,14 @@ def rehearse(
         return _check_fixes(program, report, unsafe=unsafe_fixes)
     try:
         return launch(
-            script, given, as_module=module, devices=devices, steps=steps, batches=limit_batches, report=report
+            script,
+            given,
+            as_module=module,
+            devices=devices,
+            steps=steps,
+            batches=limit_batches,
+            report=report,
+            tries=not no_try,
         )
     except GuardUsageError as error:
         raise click.UsageError(str(error)) from None

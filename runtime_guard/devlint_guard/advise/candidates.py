@@ -9,43 +9,89 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 import torch
 from torch import nn
 
+from devlint_guard.advise.astray import Astray, register_as_buffer
+from devlint_guard.advise.at_cause import advice_at
 from devlint_guard.advise.companions import companions
 from devlint_guard.advise.edits import followed_by, merged, preceded_by, replaced, statement_of, with_keyword
 from devlint_guard.advise.left_behind import kept_in_container, module_of, moves_of, name_of_torch_nn, tensor_of
 from devlint_guard.advise.rebound import mends_of_replaced
-from devlint_guard.advise.remedy import Astray, Remedy, register_as_buffer
 from devlint_guard.advise.targets import device_at, devices_at
 from devlint_guard.explain.assignments import none_at_times
+from devlint_guard.explain.cause import Cause, cause_of
 from devlint_guard.explain.cores import MOVES
 from devlint_guard.explain.links import How, Link, steps_of
 from devlint_guard.explain.operands import Met, Scene
-from devlint_guard.explain.trail import trail, way_of
-from devlint_guard.finding import Change, Finding, Operand, Role
+from devlint_guard.explain.trail import trail
+from devlint_guard.finding import Advice, Change, Finding, Operand, Role
 from devlint_guard.program.bindings import is_attribute, is_name
 from devlint_guard.program.expressions import attached
 from devlint_guard.program.functions import Scope
-from devlint_guard.program.stored import UNKNOWN, device_of_part, devices_of, dictionary_of
+from devlint_guard.program.stored import UNKNOWN, device_of_part, devices_of, dictionary_of, tensors_in
+
+MOST: Final = 12
+"""So many changes may be tried for one error."""
 
 
-def remedy_for(astray: Astray, others: Sequence[Met] = ()) -> Remedy | None:
-    """The best change, for the values that are astray with one too; None where none can be carried out.
+def candidates(astray: Astray, others: Sequence[Met] = (), cause: Cause | None = None) -> list[Advice]:
+    """The changes that may mend an error, the best first; each for all values that are astray.
 
     Args:
-        astray: the value.
+        astray: the value that is told.
         others: the other values that the operation takes.
+        cause: what was recorded of the value; changes there come first.
     """
-    found = next(_remedies(astray), None)
-    if found is None or isinstance(astray.met.value, nn.Module):
+    found: list[Advice] = []
+    for one in _in_order(astray, others, cause):
+        if all(one.changes != other.changes for other in found):
+            found.append(one)
+        if len(found) >= MOST:
+            break
+    return found
+
+
+def _in_order(astray: Astray, others: Sequence[Met], cause: Cause | None) -> Iterator[Advice]:
+    if cause is not None:
+        between = "cpu" not in (astray.device, astray.met.operand.device)
+        if between and astray.links and module_of(astray) is not None:
+            # Of a network on several accelerators, the value goes to where the flow is.
+            yield from _of_line(astray)
+    for one in _of_one(astray, cause):
+        yield _with_companions(one, astray, others)
+        yield one
+
+
+def _of_one(astray: Astray, cause: Cause | None) -> Iterator[Advice]:
+    """The changes for one value: those at its cause, then those of the source."""
+    if astray.links and (container := _container(astray)) is not None:
+        yield from _of_elements(astray, container)
+    if cause is not None:
+        yield from advice_at(cause, astray.scene.sites)
+    for one in _remedies(astray):
+        yield one if cause is None else replace(one, cause=cause.steps[0])
+
+
+def _with_companions(found: Advice, astray: Astray, others: Sequence[Met]) -> Advice:
+    """A change with those for the values that are astray too."""
+    if isinstance(astray.met.value, nn.Module):
         return found
     changes = list(found.changes)
     for companion in companions(astray, others):
-        beside = next(_remedies(_with_way(companion)), None)
+        beside = next(_of_one(_with_way(companion), cause_at(companion)), None)
         changes += () if beside is None else beside.changes
     return replace(found, changes=merged(changes))
+
+
+def cause_at(astray: Astray) -> Cause | None:
+    """What was recorded of a tensor that is astray."""
+    value = astray.met.value
+    if not isinstance(value, torch.Tensor):
+        return None
+    return cause_of(value, astray.device, None, astray.scene.roots)
 
 
 def _with_way(companion: Astray) -> Astray:
@@ -56,7 +102,7 @@ def _with_way(companion: Astray) -> Astray:
     return replace(companion, links=links)
 
 
-def _remedies(astray: Astray) -> Iterator[Remedy]:
+def _remedies(astray: Astray) -> Iterator[Advice]:
     if astray.device == "meta":
         return
     module = module_of(astray)
@@ -69,9 +115,7 @@ def _remedies(astray: Astray) -> Iterator[Remedy]:
     if isinstance(tensor := tensor_of(astray), nn.Parameter):
         yield from kept_in_container(astray, tensor)
     yield from _of_attribute(astray)
-    if (container := _container(astray)) is not None:
-        yield from _of_elements(astray, container)
-    else:
+    if _container(astray) is None:
         yield from _of_creation(astray)
     yield from _of_move(astray)
     yield from _of_assignment(astray)
@@ -104,7 +148,7 @@ def _is_written(astray: Astray) -> bool:
     return False
 
 
-def _of_attribute(astray: Astray) -> Iterator[Remedy]:
+def _of_attribute(astray: Astray) -> Iterator[Advice]:
     """A tensor that a module has in a plain attribute is registered, if the constructor alone assigns it.
 
     It becomes a buffer, or a parameter if it is to be trained: the copy of a buffer that a move makes is none that an
@@ -132,7 +176,7 @@ def _of_attribute(astray: Astray) -> Iterator[Remedy]:
                     registered = f'{own}.register_buffer("{name}", {value}, persistent=False)'
                 change = _statement_replaced(link.scope, link.statement, registered)
                 if change is not None:
-                    yield Remedy(text, (change,))
+                    yield Advice(text, (change,))
 
 
 def _is_assigned_before(link: Link, own: str, name: str) -> bool:
@@ -146,7 +190,7 @@ def _statement_replaced(scope: Scope, statement: ast.Assign, text: str) -> Chang
     return replaced(scope, target, text)
 
 
-def _of_creation(astray: Astray, *, at_last: bool = False) -> Iterator[Remedy]:
+def _of_creation(astray: Astray, *, at_last: bool = False) -> Iterator[Advice]:
     """Where the value is created, it is created on the device; at last even by a constructor, on the device by name."""
     for link in reversed(astray.links):
         reader = link.scope.reader
@@ -164,7 +208,7 @@ def _of_creation(astray: Astray, *, at_last: bool = False) -> Iterator[Remedy]:
         else:
             change = followed_by(link.scope, call, f".to({device})")
         if change is not None:
-            yield Remedy("create it on the device where it is used", (change,))
+            yield Advice("create it on the device where it is used", (change,))
 
 
 def _is_alone(link: Link, call: ast.Call) -> bool:
@@ -207,20 +251,17 @@ def _is_astray_as_a_whole(value: object, device: str) -> bool:
     return all(isinstance(one, torch.Tensor) and str(one.device) == device for one in parts)
 
 
-def _of_elements(astray: Astray, container: object) -> Iterator[Remedy]:
+def _of_elements(astray: Astray, container: object) -> Iterator[Advice]:
     """Where each element of a container is created, it is created on the device."""
-    assert isinstance(container, (list, tuple, dict))
-    keys = list(container) if isinstance(container, dict) else list(range(len(container)))
-    found: list[Remedy] = []
-    for key in keys:
-        first = replace(astray.links[0], keys=(key,))
-        links = way_of(astray.scene.sites, first, astray.met.operand.device)
-        found += [one for one in [next(_of_creation(replace(astray, links=links)), None)] if one is not None]
-    if len(found) == len(keys):
+    tensors = [tensor for _, tensor in tensors_in(container)]
+    causes = [cause_of(one, astray.device, None, astray.scene.roots) for one in tensors]
+    firsts = [None if one is None else next(advice_at(one, astray.scene.sites), None) for one in causes]
+    found = [one for one in firsts if one is not None]
+    if len(found) == len(firsts) > 0:
         yield replace(found[0], changes=merged([change for one in found for change in one.changes]))
 
 
-def _of_assignment(astray: Astray) -> Iterator[Remedy]:
+def _of_assignment(astray: Astray) -> Iterator[Advice]:
     """Where an object that is no module is given the tensor to keep, it is given the moved one."""
     for link in astray.links[1:]:
         own, _, name = link.variable.partition(".")
@@ -237,7 +278,7 @@ def _of_assignment(astray: Astray) -> Iterator[Remedy]:
         else:
             change = followed_by(link.scope, link.node, f".to({device})")
         if change is not None:
-            yield Remedy("move it where it is kept", (change,))
+            yield Advice("move it where it is kept", (change,))
 
 
 def _may_be_none(astray: Astray, link: Link) -> bool:
@@ -247,7 +288,7 @@ def _may_be_none(astray: Astray, link: Link) -> bool:
     return given is not None and none_at_times(given.scope, given.node)
 
 
-def _of_move(astray: Astray) -> Iterator[Remedy]:
+def _of_move(astray: Astray) -> Iterator[Advice]:
     """Where the value was moved to a wrong device, it is moved to the right one."""
     for link in reversed(astray.links):
         call = link.core(astray.met.operand.device)
@@ -263,7 +304,7 @@ def _of_move(astray: Astray) -> Iterator[Remedy]:
         else:
             change = replaced(link.scope, call, f"{link.scope.source.of(call.func.value)}.to({device})")
         if change is not None:
-            yield Remedy("move it to the right device", (change,))
+            yield Advice("move it to the right device", (change,))
 
 
 def _device_beside(astray: Astray, link: Link, call: ast.Call) -> str | None:
@@ -291,17 +332,17 @@ def _device_beside(astray: Astray, link: Link, call: ast.Call) -> str | None:
     return f'"{astray.device}"' if link.scope.site is not None else None
 
 
-def _of_variable(astray: Astray) -> Iterator[Remedy]:
+def _of_variable(astray: Astray) -> Iterator[Advice]:
     """A variable is moved before it is used, in the outermost function that holds just this tensor."""
     live = [one for one in astray.links if one.how in (How.HERE, How.PASSED) and one.scope.site is not None]
-    told: list[Remedy] = []
+    told: list[Advice] = []
     for link in reversed(live):
         scope, node = link.scope, link.node
         name = link.core(astray.met.operand.device)
         other = astray.other if scope.site is astray.scene.user else None
         device = next(devices_at(scope, node, astray.device, other), None)
         if isinstance(node, ast.Name) and (moved := _moved_elements(astray, link, device)) is not None:
-            yield Remedy("move them before they are used", (moved,))
+            yield Advice("move them before they are used", (moved,))
             continue
         is_variable = isinstance(name, ast.Name) and not _is_of_comprehension(scope, name)
         if is_variable and isinstance(name, ast.Name) and _is_local(scope, name.id) and _holds(scope, name, astray):
@@ -311,7 +352,7 @@ def _of_variable(astray: Astray) -> Iterator[Remedy]:
         else:
             continue
         if change is not None:
-            remedy = Remedy("move it before it is used", (change,))
+            remedy = Advice("move it before it is used", (change,))
             if device is not None:
                 yield remedy
             else:
@@ -319,7 +360,7 @@ def _of_variable(astray: Astray) -> Iterator[Remedy]:
     yield from told
 
 
-def _of_filled(astray: Astray) -> Iterator[Remedy]:
+def _of_filled(astray: Astray) -> Iterator[Advice]:
     """An attribute that an operation fills in place is moved before: the object keeps the tensor that is filled."""
     scope, node = astray.links[0].scope, astray.links[0].node
     match node:
@@ -330,7 +371,7 @@ def _of_filled(astray: Astray) -> Iterator[Remedy]:
                 device = device_at(scope, node, astray.device, astray.other)
                 change = preceded_by(scope, node, f"{text} = {text}.to({device})")
                 if change is not None:
-                    yield Remedy("move it before it is filled in place", (change,))
+                    yield Advice("move it before it is filled in place", (change,))
 
 
 def _moved_elements(astray: Astray, link: Link, device: str | None) -> Change | None:
@@ -367,7 +408,7 @@ def _is_local(scope: Scope, name: str) -> bool:
     return scope.is_module or name in scope.code.co_varnames
 
 
-def _of_line(astray: Astray) -> Iterator[Remedy]:
+def _of_line(astray: Astray) -> Iterator[Advice]:
     """The expression itself is moved, on the failing line, or where a caller passes it."""
     for link in astray.links:
         if link.how not in (How.HERE, How.PASSED) or link.scope.site is None:
@@ -382,13 +423,13 @@ def _of_line(astray: Astray) -> Iterator[Remedy]:
             device = device_at(link.scope, link.node, astray.met.operand.device, link.node)
             change = followed_by(link.scope, astray.other, f".to({device})")
             if change is not None:
-                yield Remedy("bring the other value to the device of the tensor that changes in place", (change,))
+                yield Advice("bring the other value to the device of the tensor that changes in place", (change,))
             return
         if not _is_tensor(link.scope, link.node):
             continue
         change = followed_by(link.scope, link.node, f".to({device})")
         if change is not None:
-            yield Remedy("move it where it is used", (change,))
+            yield Advice("move it where it is used", (change,))
 
 
 def _is_tensor(scope: Scope, node: ast.expr) -> bool:

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
+from devlint_guard.advise.astray import Astray
 from devlint_guard.advise.edits import statement_of
-from devlint_guard.advise.remedy import Astray
 from devlint_guard.explain.cores import MOVES
 from devlint_guard.explain.links import How, Link
 from devlint_guard.explain.operands import Met

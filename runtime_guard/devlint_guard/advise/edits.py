@@ -117,7 +117,31 @@ def preceded_by(scope: Scope, node: ast.AST, statement: str) -> Change | None:
     start = line.encode()[: around.col_offset].decode(errors="ignore")
     if start.strip():
         return None
-    return _change(scope, around.lineno, line, f"{start}{statement}\n{line}")
+    return _change(scope, around.lineno, line, f"{_indented(statement, start)}\n{line}")
+
+
+def behind(scope: Scope, statement: ast.stmt, text: str) -> Change | None:
+    """A statement without others in it, with further ones behind it."""
+    if hasattr(statement, "body") or statement.end_lineno is None:
+        return None
+    first, line = _line(scope, statement.lineno), _line(scope, statement.end_lineno)
+    start = first[: len(first) - len(first.lstrip())]
+    return _change(scope, statement.end_lineno, line, f"{line}\n{_indented(text, start)}")
+
+
+def _indented(text: str, start: str) -> str:
+    return "\n".join(f"{start}{line}" for line in text.split("\n"))
+
+
+def imported_too(scope: Scope, name: str) -> list[Change] | None:
+    """What makes a file import a module: no change if it does; None where there is no line for it."""
+    body = scope.source.tree.body
+    if any(isinstance(one, ast.Import) and any(alias.name == name for alias in one.names) for one in body):
+        return []
+    imports = (one for one in body if isinstance(one, (ast.Import, ast.ImportFrom)))
+    first = next((one for one in imports if getattr(one, "module", "") != "__future__"), None)
+    change = None if first is None else preceded_by(scope, first, f"import {name}")
+    return None if change is None else [change]
 
 
 def statement_of(scope: Scope, node: ast.AST) -> ast.stmt | None:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from devlint_guard.advise.astray import Astray
 from devlint_guard.advise.edits import followed_by, preceded_by, surrounded
-from devlint_guard.advise.remedy import Astray, Remedy
 from devlint_guard.advise.targets import device_at, devices_at
 from devlint_guard.explain.cores import MOVES
 from devlint_guard.explain.links import Link, shortened
 from devlint_guard.explain.trail import assigned_attribute, of_global
-from devlint_guard.finding import Step
+from devlint_guard.finding import Advice, Step
 from devlint_guard.program import naming
 from devlint_guard.program.bindings import Binding, bindings, is_name, own_nodes
 from devlint_guard.program.frames import Site, node_at
@@ -41,7 +41,7 @@ def tensor_of(astray: Astray) -> torch.Tensor | None:
     return value if isinstance(value, torch.Tensor) and astray.links else None
 
 
-def moves_of(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
+def moves_of(astray: Astray, module: nn.Module) -> Iterator[Advice]:
     """The lines that may move a module, the best first."""
     if "[" in naming.module_path(module, astray.scene.roots):
         yield from kept_in_container(astray, module)
@@ -53,11 +53,11 @@ def moves_of(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
             text = f"{holder.name}.to({device_at(holder.scope, holder.use, astray.device, astray.other)})"
             change = preceded_by(holder.scope, holder.use, text)
             if change is not None:
-                yield Remedy(_MOVE, (change,), _told(_made(astray, holder)))
+                yield Advice(_MOVE, (change,), _told(_made(astray, holder)))
     yield from _where_it_is_used(astray, module)
 
 
-def _where_it_is_used(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
+def _where_it_is_used(astray: Astray, module: nn.Module) -> Iterator[Advice]:
     """The expression of the failing line that stands for the module is moved before that line."""
     link = astray.links[0] if astray.links else None
     if link is None or link.scope.reader.value(link.node) is not module:
@@ -66,7 +66,7 @@ def _where_it_is_used(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
         text = f"{link.text}.to({device_at(link.scope, link.node, astray.device, astray.other)})"
         change = preceded_by(link.scope, link.node, text)
         if change is not None:
-            yield Remedy(_MOVE, (change,))
+            yield Advice(_MOVE, (change,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def _may_make(holder: _Holder, value: ast.expr) -> bool:
     return not isinstance(kind, type) or kind is type(holder.module)
 
 
-def _moved_where_made(astray: Astray, holder: _Holder) -> Iterator[Remedy]:
+def _moved_where_made(astray: Astray, holder: _Holder) -> Iterator[Advice]:
     """The line that makes a module moves it too, if nothing has moved it since, and its device is known there."""
     made = _made(astray, holder)
     if made is None or not isinstance(made[1], ast.Call):
@@ -180,7 +180,7 @@ def _moved_where_made(astray: Astray, holder: _Holder) -> Iterator[Remedy]:
     device = next(devices_at(scope, node, astray.device), "" if scope.site is None else f'"{astray.device}"')
     change = followed_by(scope, node, f".to({device})") if device else None
     if change is not None:
-        yield Remedy(_MOVE, (change,), _told(made))
+        yield Advice(_MOVE, (change,), _told(made))
 
 
 def _is_moved_after(scope: Scope, holder: _Holder) -> bool:
@@ -201,7 +201,7 @@ def _told(made: tuple[Scope, ast.expr, str] | None) -> Step | None:
     return Step(f"is part of `{name}`, made by `{shortened(scope.source.of(node))}`", scope.place(node))
 
 
-def _of_file(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
+def _of_file(astray: Astray, module: nn.Module) -> Iterator[Advice]:
     """A module that a variable of the file holds is moved on the line that makes it."""
     scope = None if astray.scene.user is None else Scope.at(astray.scene.user)
     for name, value in scope.more_names.items() if scope is not None and not scope.is_module else ():
@@ -213,13 +213,13 @@ def _of_file(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
                 change = followed_by(link.scope, link.node, f".to({device_at(link.scope, link.node, astray.device)})")
                 if change is not None:
                     told = Step(f"is part of `{name}`, made by `{link.text}`", link.scope.place(link.node))
-                    yield Remedy(_MOVE, (change,), told)
+                    yield Advice(_MOVE, (change,), told)
 
 
 # --- in a list or dict --------------------------------------------------------------------------------------
 
 
-def kept_in_container(astray: Astray, item: nn.Module | torch.Tensor) -> Iterator[Remedy]:
+def kept_in_container(astray: Astray, item: nn.Module | torch.Tensor) -> Iterator[Advice]:
     """The plain list or dict of modules or parameters becomes one that moves with the module that holds it."""
     for root in astray.scene.roots.values():
         for _, holder in naming.paths_of_modules(root, ""):
@@ -253,7 +253,7 @@ def _kind_for(container: object) -> str:
     return ""
 
 
-def _wrapped(holder: nn.Module, key: str, value: object) -> Iterator[Remedy]:
+def _wrapped(holder: nn.Module, key: str, value: object) -> Iterator[Advice]:
     kind, inner = _kind_for(value), ""
     if not kind and isinstance(value, (list, tuple)) and len(kinds := {_kind_for(one) for one in value}) == 1:
         kind, inner = "ModuleList", kinds.pop()
@@ -273,7 +273,7 @@ def _wrapped(holder: nn.Module, key: str, value: object) -> Iterator[Remedy]:
                     what = "parameters" if kind.startswith("Parameter") else "modules"
                     text = f"keep the {what} in `nn.{kind}`, so that they move with the module that holds them"
                     told = f"is kept in `self.{key}`, a Python {type(value).__name__}"
-                    yield Remedy(text, changes, Step(told, inside.place(assigned)))
+                    yield Advice(text, changes, Step(told, inside.place(assigned)))
 
 
 def name_of_torch_nn(scope: Scope) -> str:

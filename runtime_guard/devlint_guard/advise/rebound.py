@@ -11,20 +11,20 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import nn
 
+from devlint_guard.advise.astray import Astray
 from devlint_guard.advise.edits import followed_by, with_keyword
-from devlint_guard.advise.remedy import Astray, Remedy
 from devlint_guard.explain.assignments import ended
 from devlint_guard.explain.cores import MOVES, unwrapped
 from devlint_guard.explain.links import Link
 from devlint_guard.explain.trail import assigned_attribute, way_of
-from devlint_guard.finding import Change
+from devlint_guard.finding import Advice, Change
 from devlint_guard.program.bindings import bindings, own_nodes
 from devlint_guard.program.frames import Site
 from devlint_guard.program.functions import Scope
 from devlint_guard.program.stored import modules_in, registered_in, table_of
 
 
-def mends_of_replaced(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
+def mends_of_replaced(astray: Astray, module: nn.Module) -> Iterator[Advice]:
     """The line that replaced a tensor of a module creates the new one where the old one was."""
     device = astray.met.operand.device.partition(" and ")[0]
     for holder, name, tensor in _entries(astray, module, device):
@@ -35,7 +35,7 @@ def mends_of_replaced(astray: Astray, module: nn.Module) -> Iterator[Remedy]:
         if is_split or _is_moved(astray.scene.sites, holder):
             change = _created_beside(astray.scene.sites, link, device)
             if change is not None:
-                yield Remedy("create it where the tensor was that it replaces", (change,), link.step)
+                yield Advice("create it where the tensor was that it replaces", (change,), link.step)
 
 
 def _entries(astray: Astray, module: nn.Module, device: str) -> Iterator[tuple[nn.Module, str, torch.Tensor]]:

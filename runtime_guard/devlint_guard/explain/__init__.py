@@ -1,6 +1,7 @@
 """What an error says, and where its values are from.
 
 * `messages`: PyTorch's texts, and what each means.
+* `cause`: the last event that put a tensor where it is.
 * `cores`: the part of an expression that its value comes from.
 * `callees`: the function of the user that a call reaches.
 * `links`: one step of the way of a value.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 
@@ -14,7 +14,7 @@ from torch.nn.parameter import is_lazy
 
 from devlint_guard.explain.messages import Message
 from devlint_guard.explain.trail import trail
-from devlint_guard.finding import Operand, Place, Role, Step
+from devlint_guard.finding import Operand, Place, Role
 from devlint_guard.program import naming
 from devlint_guard.program.devices import accelerator
 from devlint_guard.program.expressions import Argument, Operation, Reader, Term, operation_at, part_at
@@ -31,9 +31,6 @@ from devlint_guard.program.frames import (
 )
 from devlint_guard.program.stored import devices_of, dictionary_of, is_same_or_view, modules_in, registered_in, table_of
 
-History = Callable[[torch.Tensor], tuple[Step, ...]]
-"""Where a tensor was created and moved, as a record of the run has it; empty where it has nothing."""
-
 
 @dataclass(frozen=True, slots=True)
 class Scene:
@@ -47,7 +44,6 @@ class Scene:
         given: the names of those that the caller knows.
         modules: those that were being called, outermost first.
         carried: the user's line where the frames that failed are not those of `sites`.
-        history: the moves of a tensor, see `History`.
     """
 
     sites: Sequence[Site]
@@ -57,17 +53,15 @@ class Scene:
     given: frozenset[str]
     modules: Sequence[nn.Module]
     carried: Carried | None = None
-    history: History | None = None
 
     @classmethod
-    def of(cls, sites: Sequence[Site], roots: naming.Roots, text: str = "", history: History | None = None) -> Scene:
+    def of(cls, sites: Sequence[Site], roots: naming.Roots, text: str = "") -> Scene:
         """The scene at the end of `sites`; modules that `roots` lacks are looked for in the frames.
 
         Args:
             sites: of the error, outermost first.
             roots: modules that the caller knows.
             text: of the error, if there is one; it may carry a traceback.
-            history: see `History`.
         """
         user = user_site(list(sites))
         known = {**roots}
@@ -76,7 +70,7 @@ class Scene:
             if id(module) not in held and name not in known:
                 known[name] = module
         operation = None if user is None else operation_at(user)
-        return cls(sites, user, operation, known, frozenset(roots), naming.modules_on(sites), carried_in(text), history)
+        return cls(sites, user, operation, known, frozenset(roots), naming.modules_on(sites), carried_in(text))
 
     @property
     def place(self) -> Place | None:

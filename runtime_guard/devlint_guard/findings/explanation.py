@@ -14,13 +14,14 @@ from torch import nn
 
 from devlint_guard.advise.candidates import with_way
 from devlint_guard.explain.messages import read
-from devlint_guard.explain.operands import History, Scene
+from devlint_guard.explain.operands import Scene
 from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.findings.scripted import traced
 from devlint_guard.findings.troubles import WRITERS
 from devlint_guard.program import naming
 from devlint_guard.program.frames import Carried, whole_path
 from devlint_guard.program.undisturbed import FAILED, protected, warn
+from devlint_guard.record import installed
 from devlint_guard.report.ranks import ranks
 from devlint_guard.report.text import render
 
@@ -31,21 +32,22 @@ _MARKS: Final = ("devlint: DEV", "devlint[rank", FAILED)
 """How the first line of a note begins."""
 
 
-def explain(error: BaseException, roots: Roots = (), history: History | None = None) -> Finding | None:
+def explain(error: BaseException, roots: Roots = ()) -> Finding | None:
     """What a device error means; None for any other error, and after a warning where the explanation fails.
+
+    From the first call on, the process records where tensors come from, so that later explanations tell the cause.
 
     Args:
         error: an exception that was raised; if it stands for another one, its cause is looked at too.
         roots: modules to name paths from; those on the stack and in the user's variables are found anyway.
-        history: tells where tensors were created and moved, if that was recorded.
     """
-    return protected(lambda: _finding(error, roots, history), warn)
+    installed.keep_on()
+    return protected(lambda: _finding(error, roots), warn)
 
 
 def annotate(
     error: BaseException,
     roots: Roots = (),
-    history: History | None = None,
     improve: Callable[[Finding], Finding] = lambda finding: finding,
 ) -> Finding | None:
     """Adds the explanation of a device error to it as a note, once; leaves any other error alone.
@@ -54,14 +56,14 @@ def annotate(
     error comes through as it is. On CPython 3.10, which has no notes, the text is appended to the message.
 
     Args:
-        error, roots, history: as for `explain`.
+        error, roots: as for `explain`.
         improve: returns what a guard makes of a finding, which may know more.
     """
 
     def add() -> Finding | None:
         if _is_annotated(error):
             return None
-        finding = _finding(error, roots, history)
+        finding = _finding(error, roots)
         if finding is not None:
             finding = improve(finding)
             _add_note(error, render(finding))
@@ -70,18 +72,25 @@ def annotate(
     return protected(add, functools.partial(_add_note, error))
 
 
-def explained_before(error: BaseException, roots: Roots = (), history: History | None = None) -> Finding | None:
+def forget_note(error: BaseException) -> None:
+    """Takes the explanation of an error off, so that it can be annotated anew."""
+    notes = getattr(error, "__notes__", None)
+    if isinstance(notes, list):
+        error.__notes__ = [one for one in notes if not str(one).startswith(_MARKS[:2])]
+
+
+def explained_before(error: BaseException, roots: Roots = ()) -> Finding | None:
     """The explanation of an error that has its note already; None where there is none, or where it fails again."""
-    return protected(lambda: _finding(error, roots, history), len)
+    return protected(lambda: _finding(error, roots), len)
 
 
-def _finding(error: BaseException, roots: Roots, history: History | None) -> Finding | None:
+def _finding(error: BaseException, roots: Roots) -> Finding | None:
     chain = _with_causes(error)
     for index, one in enumerate(chain):
         message = read(one)
         if message is not None:
             named = roots if isinstance(roots, Mapping) else naming.by_class(roots)
-            scene = Scene.of(whole_path(chain[index:]), named, str(one), history)
+            scene = Scene.of(whole_path(chain[index:]), named, str(one))
             if found := traced(scene, message):
                 return _placed(found, replace(scene, carried=None), one)
             return _placed(with_way(scene, WRITERS[message.trouble](scene, message)), scene, one)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
 from torch import nn
 
-from devlint_guard.advise.candidates import remedy_for
-from devlint_guard.advise.remedy import Astray, Remedy, register_as_buffer
+from devlint_guard.advise.astray import Astray, register_as_buffer
+from devlint_guard.advise.candidates import candidates
+from devlint_guard.advise.left_behind import tensor_of
 from devlint_guard.advise.resumed import MOVE_FIRST, order_of, parameter_of
-from devlint_guard.explain.links import Link, steps_of
+from devlint_guard.explain.cause import Cause, cause_of, device_given, history_of, tensor_on
+from devlint_guard.explain.links import How, Link, steps_of
 from devlint_guard.explain.messages import Message, Trouble
 from devlint_guard.explain.operands import Met, Scene, found_operand, meeting, operand
 from devlint_guard.explain.trail import trail
-from devlint_guard.finding import Finding, Operand, Role, Step
+from devlint_guard.finding import Advice, Finding, Operand, Role, Step
 from devlint_guard.findings.parallel import misplaced
 from devlint_guard.program import naming
 from devlint_guard.program.expressions import attached, numbered
@@ -44,9 +47,17 @@ def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
     second = _called_instead(scene, first, second)
     links = _way_of(scene, first)
     code = _code(scene, first, second, message)
-    remedy = _remedy(scene, code, first, second, links, others)
+    wanted = second.operand.device.partition(" and ")[0]
+    astray = Astray(scene, first, links, wanted, second.node)
+    cause = None if code == "DEV602" else _cause(scene, first, second, astray)
+    is_newer = code == "DEV206" and cause is not None and cause.is_younger_than_moves
+    advice = _advice(scene, code, first, second, astray, others, cause) if code != "DEV206" or is_newer else []
+    remedy = advice[0] if advice else None
     history, changes = _history(scene, first, links, remedy), () if remedy is None else remedy.changes
-    if code == "DEV206":
+    if cause is not None and (code != "DEV206" or is_newer):
+        is_other = remedy is not None and remedy.cause is not None and remedy.cause not in cause.steps
+        history = history if is_other else (*_placed(scene, cause), *cause.steps)
+    if code == "DEV206" and not is_newer:
         state = first.tensor if first.tensor is not None else first.value
         parameter = parameter_of(scene, state)
         if parameter is not None:
@@ -60,8 +71,9 @@ def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
         code,
         text,
         operands=operands,
-        help=tuple(_help(scene, code, first, second, remedy)),
+        help=tuple(_help(scene, "DEV101" if is_newer else code, first, second, remedy)),
         changes=changes,
+        advice=tuple(advice),
     )
 
 
@@ -86,7 +98,7 @@ def _way_of(scene: Scene, met: Met) -> list[Link]:
     return trail(scene.sites, scene.user, met.node, met.operand.device.partition(" and ")[0], met.value)
 
 
-def _history(scene: Scene, met: Met, links: Sequence[Link], remedy: Remedy | None) -> tuple[Step, ...]:
+def _history(scene: Scene, met: Met, links: Sequence[Link], remedy: Advice | None) -> tuple[Step, ...]:
     """Where a value was made and how it came to the line: as recorded, and as the source says."""
     if remedy is not None and remedy.cause is not None:
         return (remedy.cause,)
@@ -101,17 +113,38 @@ def _history(scene: Scene, met: Met, links: Sequence[Link], remedy: Remedy | Non
 def _recorded(scene: Scene, met: Met) -> tuple[Step, ...]:
     """Where a value was created and moved, if the run was recorded."""
     tensor = met.tensor if met.tensor is not None else met.value
-    if scene.history is None or not isinstance(tensor, torch.Tensor):
-        return met.operand.history
-    return met.operand.history or scene.history(tensor)
+    return met.operand.history or (history_of(tensor) if isinstance(tensor, torch.Tensor) else ())
 
 
-def _remedy(
-    scene: Scene, code: str, blamed: Met, other: Met, links: Sequence[Link], others: Sequence[Met]
-) -> Remedy | None:
-    if code in ("DEV602", "DEV206") or not (links or blamed.operand.role is Role.MODULE):
-        return None
-    return remedy_for(Astray(scene, blamed, links, other.operand.device.partition(" and ")[0], other.node), others)
+def _cause(scene: Scene, blamed: Met, other: Met, astray: Astray) -> Cause | None:
+    """What was recorded of the tensor that was refused."""
+    device = blamed.operand.device.partition(" and ")[0]
+    tensor = tensor_on(blamed.tensor if blamed.tensor is not None else blamed.value, device)
+    there = tensor_on(other.tensor if other.tensor is not None else other.value, astray.device)
+    return None if tensor is None else cause_of(tensor, astray.device, there, scene.roots, tensor_of(astray))
+
+
+def _placed(scene: Scene, cause: Cause) -> tuple[Step, ...]:
+    """The way of the device that the line of the cause names, if its function still runs."""
+    entry = cause.made
+    site = next((one for one in scene.sites if one.frame.f_code is entry.code), None)
+    given = None if entry.call is None else device_given(entry.call)
+    if site is None or given is None or isinstance(given, ast.Constant):
+        return ()
+    return steps_of([one for one in trail(scene.sites, site, given, "") if one.how is not How.HERE])
+
+
+def _advice(
+    scene: Scene, code: str, blamed: Met, other: Met, astray: Astray, others: Sequence[Met], cause: Cause | None
+) -> list[Advice]:
+    if code == "DEV602" or not (astray.links or blamed.operand.role is Role.MODULE):
+        return []
+    found = candidates(astray, others, cause)
+    if "cpu" not in (blamed.operand.device, other.operand.device) and other.node is not None:
+        # Of two accelerators, either may be meant.
+        device = blamed.operand.device.partition(" and ")[0]
+        found += candidates(Astray(scene, other, _way_of(scene, other), device, blamed.node))
+    return found
 
 
 def _of_backward(message: Message) -> Finding:
@@ -258,7 +291,7 @@ def _in_plain_container(scene: Scene, met: Met) -> bool:
 # --- what to change -----------------------------------------------------------------------------------------
 
 
-def _help(scene: Scene, code: str, blamed: Met, other: Met, remedy: Remedy | None) -> list[str]:
+def _help(scene: Scene, code: str, blamed: Met, other: Met, remedy: Advice | None) -> list[str]:
     mine = blamed.operand
     target = _device_expression(other)
     if code == "DEV602":

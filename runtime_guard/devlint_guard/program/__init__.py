@@ -3,6 +3,7 @@
 * `stored`: what an object holds in its `__dict__`, its lists and tables; nothing of the program runs.
 * `devices`: the accelerator, and the default device.
 * `uncompiled`: functions that Dynamo passes over.
+* `replacements`: attributes of torch that are replaced for a time.
 * `quoting`: text of the program, harmless to print.
 * `frames`: frames and tracebacks, which of them are the user's, and their source.
 * `undisturbed`: work of the guard that must not change what the program does.

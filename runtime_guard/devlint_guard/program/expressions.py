@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -407,10 +408,10 @@ class Reader:
         """How a call that creates a tensor is told a device: by a `keyword` or a later `move`; else empty."""
         function = self.value(node.func)
         name = getattr(function, "__name__", "")
-        if name in _FACTORIES and getattr(torch, name, None) is function:
+        if name in FACTORIES and _is_torchs(function, name):
             # The old constructors take no device, and a generator draws only on devices of its own type.
             return "move" if name.endswith("Tensor") or self._has_generator(node) else "keyword"
-        return "move" if function is torch.from_numpy else ""
+        return "move" if _is_torchs(function, "from_numpy") else ""
 
     def _has_generator(self, node: ast.Call) -> bool:
         return any(one.arg == "generator" and self.value(one.value) is not None for one in node.keywords)
@@ -421,9 +422,15 @@ class Reader:
             return False
         function = self.value(node.func)
         name = getattr(function, "__name__", "")
-        if name not in _FACTORIES or getattr(torch, name, None) is not function:
+        if name not in FACTORIES or not _is_torchs(function, name):
             return False
         return not any(self.device(argument) is not None for argument in node.args)
+
+
+def _is_torchs(function: object, name: str) -> bool:
+    """Whether a value is a function of torch, also if it was taken before a recorder or a rehearsal replaced it."""
+    original = getattr(torch, name, None)
+    return callable(function) and callable(original) and inspect.unwrap(function) is inspect.unwrap(original)
 
 
 def attached(text: str) -> str:
@@ -526,7 +533,7 @@ _MODULES_WITH_TENSORS: Final = frozenset(
 _NO_TENSOR: Final = frozenset("item tolist numpy size dim numel get_device element_size stride data_ptr".split())
 """Methods of tensors that return none."""
 
-_FACTORIES: Final = frozenset(
+FACTORIES: Final = frozenset(
     "arange empty eye full linspace logspace ones rand randint randn randperm scalar_tensor tensor as_tensor asarray"
     " tril_indices triu_indices zeros bartlett_window blackman_window hamming_window hann_window kaiser_window Tensor"
     " FloatTensor LongTensor DoubleTensor IntTensor BoolTensor HalfTensor".split()

@@ -249,7 +249,7 @@ def node_at(site: Site) -> ast.AST | None:
         return None
     span = _span(site)
     if span is None:
-        return _statement_at(source.tree, site.line)
+        return statement_at(source.tree, site.line)
     (line, column), end = span
     around = list(nodes_around(source.tree, (line, column), end))
     # The outermost of those that are equally long is the operation, the others are parts of it.
@@ -307,7 +307,8 @@ def _span(site: Site) -> tuple[Position, Position] | None:
     return None
 
 
-def _statement_at(tree: ast.Module, line: int) -> ast.AST | None:
+def statement_at(tree: ast.Module, line: int) -> ast.stmt | None:
+    """The innermost statement that spans a line."""
     statements = (node for node in ast.walk(tree) if isinstance(node, ast.stmt))
     around = [node for node in statements if node.lineno <= line <= (node.end_lineno or node.lineno)]
     return max(around, key=lambda node: (node.lineno, -(node.end_lineno or 0)), default=None)

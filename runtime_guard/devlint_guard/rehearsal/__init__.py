@@ -68,6 +68,8 @@ def rehearse(devices: int = 1, *, from_beginning: bool = False) -> Iterator[None
     if missing:
         raise GuardUsageError(f"a rehearsal is not possible here: {missing}")
 
+    from devlint_guard.program.replacements import Replacements
+    from devlint_guard.record import installed
     from devlint_guard.rehearsal import (
         aside,
         autocast,
@@ -93,9 +95,8 @@ def rehearse(devices: int = 1, *, from_beginning: bool = False) -> Iterator[None
         unjudged,
     )
     from devlint_guard.rehearsal.journal import JOURNAL
-    from devlint_guard.rehearsal.replacements import Replacements
 
-    replaced = Replacements()
+    replaced, recording = Replacements(), contextlib.ExitStack()
     _is_running = True
     if not JOURNAL.path:
         JOURNAL.begin()
@@ -123,11 +124,13 @@ def rehearse(devices: int = 1, *, from_beginning: bool = False) -> Iterator[None
         )
         for part in parts:
             part.install(replaced)
+        recording.enter_context(installed.recording())
         mode = dispatch.RehearsalMode()  # type: ignore[no-untyped-call]
         is_main = threading.get_ident() == threading.main_thread().ident
         with aside.ASIDE.around(mode) if from_beginning and is_main else mode:
             yield
     finally:
+        recording.close()
         replaced.undo()
         labels.forget()
         generators.forget()

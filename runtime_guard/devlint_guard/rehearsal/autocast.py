@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal.labels import label
-from devlint_guard.rehearsal.replacements import Replacements
 
 _C: Any = torch._C
 _CASTING: Final = _C.DispatchKeySet(_C.DispatchKey.AutocastCPU)

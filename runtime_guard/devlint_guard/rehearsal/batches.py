@@ -8,8 +8,8 @@ from typing import Any
 
 from torch.utils.data import DataLoader
 
+from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal.machine import MACHINE
-from devlint_guard.rehearsal.replacements import Replacements
 
 
 class _First:

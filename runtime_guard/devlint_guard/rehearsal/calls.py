@@ -15,12 +15,12 @@ from torch import Tensor, nn
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.aside import ASIDE
 from devlint_guard.rehearsal.dispatch import MARKS, RehearsalMode, marked
 from devlint_guard.rehearsal.labels import CPU, label, pin, put, seen_device
 from devlint_guard.rehearsal.machine import resolve, start
-from devlint_guard.rehearsal.replacements import Replacements
 from devlint_guard.rehearsal.tensors import to
 
 _torch: Any = torch

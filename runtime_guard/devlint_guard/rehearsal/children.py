@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal.journal import JOURNAL
 from devlint_guard.rehearsal.machine import MACHINE
-from devlint_guard.rehearsal.replacements import Replacements
 
 _ROOT: Final = str(Path(__file__).parents[2])
 """The folder that a new process has to look in for this package."""

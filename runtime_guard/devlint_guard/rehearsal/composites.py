@@ -13,11 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.calls import replace_function
 from devlint_guard.rehearsal.dispatch import helpers_on
 from devlint_guard.rehearsal.labels import ANYWHERE, CPU, label, seen_device
-from devlint_guard.rehearsal.replacements import Replacements
 from devlint_guard.rehearsal.tensors import to
 
 Check = Callable[..., None]

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import torch
 
+from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal import generators
 from devlint_guard.rehearsal.machine import (
     MACHINE,
@@ -20,7 +21,6 @@ from devlint_guard.rehearsal.machine import (
     set_current,
     start,
 )
-from devlint_guard.rehearsal.replacements import Replacements
 from devlint_guard.rehearsal.streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream
 from devlint_guard.rehearsal.streams import forget as forget_streams
 

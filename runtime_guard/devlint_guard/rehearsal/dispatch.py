@@ -19,6 +19,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn import Buffer, Parameter
 
 from devlint_guard.program.uncompiled import UncompiledMode, uncompiled
+from devlint_guard.record.recorder import RECORD
 from devlint_guard.rehearsal import checks, generators, labels
 from devlint_guard.rehearsal.aside import ASIDE
 from devlint_guard.rehearsal.labels import ANYWHERE, CPU, put
@@ -31,6 +32,9 @@ _address = _C._storage_address
 _mode_of, _FAKE, _PROXY = _C._get_dispatch_mode, _C._TorchDispatchModeKey.FAKE, _C._TorchDispatchModeKey.PROXY
 _known = labels.known
 _entry_of = labels.known.get
+_origin_of = RECORD.origins.entries.get
+_put_origin = RECORD.origins.put
+_doing = RECORD.thread
 _plans: dict[int, Plan] = {}
 _plan_of = _plans.get
 _NOTHING_NEW, _ONE_TENSOR = Results.NOTHING_NEW, Results.ONE_TENSOR
@@ -77,6 +81,15 @@ class Marks(threading.local):
 MARKS = Marks()
 
 
+class Counted:
+    """How many operators have run on the devices in this process."""
+
+    operators = 0
+
+
+COUNTED = Counted()
+
+
 @contextlib.contextmanager
 def marked() -> Iterator[None]:
     """While the body runs, factories and moves are the program's own."""
@@ -120,11 +133,15 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
             plan = _plans[id(func)] = Plan(func)
         if not plan.is_plain:
             return _run_any(plan, args, kwargs or {})
-        target = None
+        target = origin = None
         try:
             for value in _flat(args) if plan.takes_lists else args:
                 if _HAS_LABEL[value.__class__]:
-                    entry = _entry_of(_address(value))
+                    address = _address(value)
+                    entry = _entry_of(address)
+                    known = _origin_of(address)
+                    if known is not None and (origin is None or known[1].number > origin.number):
+                        origin = known[1]
                     device = CPU if entry is None else entry[1]
                     if device is not target:
                         if target is None:
@@ -137,6 +154,7 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
             args = _as_tensors(plan, args)
         result = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
         if target is not CPU and target is not None:
+            COUNTED.operators += 1
             ASIDE.calm = 0
             if plan.results is _ONE_TENSOR:
                 put(result, target)
@@ -144,6 +162,12 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
                 _label_results(plan, result, target)
         else:
             ASIDE.count()
+        origin = _doing.batch or origin
+        if origin is not None and plan.results is not _NOTHING_NEW:
+            if plan.results is _ONE_TENSOR:
+                _put_origin(result, origin)
+            else:
+                RECORD.inherited(result, origin)
         return result
 
 
@@ -189,10 +213,13 @@ def _run_any(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         else:
             result = plan.run(*args, **kwargs)
         if target is not None and target != CPU:
+            COUNTED.operators += 1
             ASIDE.calm = ASIDE.calm if target == ANYWHERE else 0
             _label_results(plan, result, target, operands)
         else:
             ASIDE.count()
+        if plan.results is not _NOTHING_NEW:
+            RECORD.computed(result, [one.tensor for one in operands if one.device == target])
         return result
 
 
@@ -214,6 +241,7 @@ def _judge(plan: Plan, operands: list[Operand], args: Sequence[Any]) -> torch.de
         return checks.judge(plan, operands, args)
     except Exception as error:
         MARKS.refused = error
+        RECORD.refused = [one.tensor for one in operands]
         raise
 
 

@@ -15,11 +15,11 @@ from typing import Any, NoReturn
 import torch
 from torch import Tensor
 
+from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.labels import CPU, label
 from devlint_guard.rehearsal.machine import count, judge_cpu
 from devlint_guard.rehearsal.plans import Operand
-from devlint_guard.rehearsal.replacements import Replacements
 from devlint_guard.rehearsal.unjudged import UNJUDGED
 
 _BOTH = frozenset({"cpu", "cuda"})

@@ -19,9 +19,9 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakIdKeyDictionary
 
+from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal.dispatch import MARKS
 from devlint_guard.rehearsal.labels import CPU
-from devlint_guard.rehearsal.replacements import Replacements
 
 _device_of: Any = torch.ops.prim.device.default
 _helpers: Any = WeakIdKeyDictionary()

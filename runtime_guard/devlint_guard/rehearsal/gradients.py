@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.labels import ANYWHERE, label, put
-from devlint_guard.rehearsal.replacements import Replacements
 from devlint_guard.rehearsal.tensors import to
 
 _C: Any = torch._C

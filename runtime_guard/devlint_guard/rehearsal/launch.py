@@ -14,12 +14,15 @@ from dataclasses import dataclass, field, replace
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
+from devlint_guard.finding import Finding
 from devlint_guard.launcher import INTERRUPTED, prepare, run_prepared, status_of
 from devlint_guard.rehearsal import rehearse
+from devlint_guard.rehearsal.dispatch import COUNTED
 from devlint_guard.rehearsal.journal import ERROR, JOURNAL
 from devlint_guard.rehearsal.labels import used_gpu
 from devlint_guard.rehearsal.machine import MACHINE
 from devlint_guard.rehearsal.progress import Steps, StepsDone
+from devlint_guard.rehearsal.trial import Trial
 from devlint_guard.rehearsal.unjudged import UNJUDGED, Stopped
 from devlint_guard.rehearsal.verdict import show, stopping, would_raise
 from devlint_guard.report.files import write
@@ -52,6 +55,7 @@ class Result:
         unjudged: a sentence for each thing that was not judged.
         used_gpu: anything was on a device, or there is none to use.
         record: the record of the guard, if one watched the program.
+        finding: the explanation of the error.
     """
 
     devices: int
@@ -64,6 +68,7 @@ class Result:
     unjudged: list[str] = field(default_factory=list)
     used_gpu: bool = True
     record: Record | None = None
+    finding: Finding | None = None
 
     def added_to(self, record: Record) -> Record:
         """Return the record of a guard with the result."""
@@ -79,7 +84,9 @@ class Result:
             error=self.error,
             not_judged=tuple(self.unjudged),
         )
-        return replace(record, program=program, rehearsal=rehearsal, used_gpu=self.used_gpu)
+        told = self.finding
+        findings = tuple(told if told is not None and one.key == told.key else one for one in record.findings)
+        return replace(record, findings=findings, program=program, rehearsal=rehearsal, used_gpu=self.used_gpu)
 
 
 def launch(
@@ -91,6 +98,7 @@ def launch(
     steps: int | None = None,
     batches: int | None = None,
     report: str | None = None,
+    tries: bool = False,
 ) -> int:
     """Run a program as if the machine had CUDA devices; return the exit code.
 
@@ -102,13 +110,24 @@ def launch(
         steps: after how many steps of optimizers the program ends; None for its own end.
         batches: how many batches each loader gives in an epoch; None for all.
         report: a path for a report: `.json`, `.html`, or else text; the guard then records what the program does.
+        tries: whether a change is proposed only if the program runs on with it; the program runs again for that.
 
     Raises:
         GuardUsageError: there is no such program, or the installed torch cannot rehearse.
     """
     guard = None if report is None else Guard(mode="record", report=report)
+    request = {
+        "target": target,
+        "arguments": list(arguments),
+        "as_module": as_module,
+        "devices": devices,
+        "steps": steps,
+        "batches": batches,
+    }
+    trial = Trial(request) if tries else None
     try:
-        result = attempt(prepare(target, arguments, as_module), devices, steps, guard, batches=batches)
+        program = prepare(target, arguments, as_module)
+        result = attempt(program, devices, steps, guard, batches=batches, trial=trial)
     except KeyboardInterrupt:
         return INTERRUPTED
     _tell(result)
@@ -124,6 +143,7 @@ def attempt(
     watch: AbstractContextManager[object] | None = None,
     *,
     batches: int | None = None,
+    trial: Trial | None = None,
 ) -> Result:
     """Rehearse a prepared program, and print the traceback of the exception that ends it.
 
@@ -133,6 +153,7 @@ def attempt(
         steps: the number of optimizer steps after which the program ends; None for its own end.
         watch: surrounds the program, such as a guard.
         batches: how many batches each loader gives in an epoch; None for all.
+        trial: tries the changes that are proposed for its error; None to propose them untried.
 
     Raises:
         GuardUsageError: the installed torch cannot rehearse.
@@ -161,12 +182,13 @@ def attempt(
             show(error)
             raise
         except BaseException as error:
-            _judge(error, result)
+            result.seconds, result.steps = time.monotonic() - began, counter.taken
+            _judge(error, result, trial)
         result.steps = counter.taken
         result.record = watch.record() if isinstance(watch, Guard) else None
         result.unjudged = UNJUDGED.lines()
         result.used_gpu = not devices or used_gpu()
-    result.seconds = time.monotonic() - began
+    result.seconds = result.seconds or time.monotonic() - began
     if result.outcome is Outcome.JUDGED and not result.used_gpu:
         result.ending += "; it put nothing on a simulated GPU, so this run cannot show a mistake with devices"
     if result.outcome is Outcome.JUDGED and result.unjudged:
@@ -174,10 +196,15 @@ def attempt(
     return result
 
 
-def _judge(error: BaseException, result: Result) -> None:
+def _judge(error: BaseException, result: Result, trial: Trial | None) -> None:
     result.error = f"{type(error).__name__}: {error}".splitlines()[0]
     in_children = JOURNAL.read(ERROR)
-    if would_raise(error):
+
+    def improved(finding: Finding) -> Finding:
+        result.finding = finding if trial is None else trial.tried(finding, result.steps, COUNTED.operators)
+        return result.finding
+
+    if would_raise(error, improved):
         result.outcome, result.ending = Outcome.DEVICE_ERROR, "the program would raise"
     elif in_children:
         result.outcome, result.ending = Outcome.DEVICE_ERROR, "a child process of the program would raise"

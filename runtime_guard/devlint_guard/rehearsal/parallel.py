@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.labels import CPU, label
 from devlint_guard.rehearsal.machine import current
-from devlint_guard.rehearsal.replacements import Replacements
 from devlint_guard.rehearsal.tensors import move, to
 
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
+from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal.distributed import leave_together
-from devlint_guard.rehearsal.replacements import Replacements
 
 _LOSS: Final = re.compile(r"loss\W{1,4}(?:tensor\()?([-+]?\d[\d.]*(?:e[-+]?\d+)?|nan|inf)", re.IGNORECASE)
 

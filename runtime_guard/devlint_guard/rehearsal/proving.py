@@ -28,8 +28,10 @@ from devlint_guard.errors import GuardUsageError
 from devlint_guard.explain.messages import read
 from devlint_guard.launcher import prepare
 from devlint_guard.program.frames import is_installed
+from devlint_guard.program.replacements import Replacements
+from devlint_guard.record.stores import compiled
+from devlint_guard.rehearsal.dispatch import COUNTED
 from devlint_guard.rehearsal.launch import attempt
-from devlint_guard.rehearsal.replacements import Replacements
 
 _MOST_ERRORS = 10_000
 """How many different exceptions of a file a trace keeps, also those that the program handles."""
@@ -109,7 +111,7 @@ def substitute(texts: Mapping[str, bytes], replaced: Replacements) -> None:
 
     def code(self: SourceFileLoader, name: str) -> CodeType | None:
         found = texts.get(os.path.abspath(self.path))
-        return get_code(self, name) if found is None else compile(found, self.path, "exec", dont_inherit=True)
+        return get_code(self, name) if found is None else compiled(found, self.path)
 
     import _io
 
@@ -138,7 +140,8 @@ def _answered(request: Mapping[str, Any]) -> dict[str, Any]:
     replaced = Replacements()
     substitute(texts, replaced)
     spec = prepare(request["target"], request["arguments"], request["as_module"])
-    result = attempt(spec, request["devices"], request["steps"], trace, batches=request["batches"])
+    watch = None if request.get("is_trial") else trace
+    result = attempt(spec, request["devices"], request["steps"], watch, batches=request["batches"])
     replaced.undo()
     return {
         "outcome": result.outcome.name,
@@ -146,6 +149,8 @@ def _answered(request: Mapping[str, Any]) -> dict[str, Any]:
         "error": result.error,
         "seconds": result.seconds,
         "not_judged": result.unjudged,
+        "finding": None if result.finding is None else result.finding.to_json(),
+        "operators": COUNTED.operators,
         "lines": {os.path.abspath(file): sorted(lines) for file, lines in trace.lines.items()},
         "errors": {os.path.abspath(file): list(found) for file, found in trace.errors.items()},
     }

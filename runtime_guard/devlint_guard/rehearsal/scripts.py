@@ -19,11 +19,11 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
+from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal.aside import ASIDE
 from devlint_guard.rehearsal.dispatch import MARKS
 from devlint_guard.rehearsal.labels import ANYWHERE, CPU, label, put, seen_device
 from devlint_guard.rehearsal.machine import resolve
-from devlint_guard.rehearsal.replacements import Replacements
 from devlint_guard.rehearsal.tensors import to
 
 _C: Any = torch._C

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal.labels import CPU, label, put, put_storage, storage_label
 from devlint_guard.rehearsal.machine import resolve
-from devlint_guard.rehearsal.replacements import Replacements
 
 
 def install(replaced: Replacements) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
+from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal.labels import CPU, put_storage, storage_label
 from devlint_guard.rehearsal.machine import count, index_of, resolve
-from devlint_guard.rehearsal.replacements import Replacements
 
 _C: Any = torch._C
 

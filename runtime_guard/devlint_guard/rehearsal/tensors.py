@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.dispatch import marked
 from devlint_guard.rehearsal.labels import (
@@ -22,7 +23,6 @@ from devlint_guard.rehearsal.labels import (
     storage_label,
 )
 from devlint_guard.rehearsal.machine import resolve, start
-from devlint_guard.rehearsal.replacements import Replacements
 
 _C: Any = torch._C
 _Base: Any = _C.TensorBase

@@ -9,12 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.aside import ASIDE
 from devlint_guard.rehearsal.dispatch import MARKS, RehearsalMode
 from devlint_guard.rehearsal.labels import ANYWHERE, label
 from devlint_guard.rehearsal.machine import MACHINE, after_fork_in_child
-from devlint_guard.rehearsal.replacements import Replacements
 
 _is_registered = False
 

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal.labels import CPU, label
 from devlint_guard.rehearsal.machine import current, start
-from devlint_guard.rehearsal.replacements import Replacements
 from devlint_guard.rehearsal.tensors import legacy, to
 
 _torch: Any = torch

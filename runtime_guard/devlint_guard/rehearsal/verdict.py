@@ -7,14 +7,15 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Final
 
 from devlint_guard.errors import DeviceMismatchError
 from devlint_guard.explain.messages import read
-from devlint_guard.findings.explanation import annotate
+from devlint_guard.finding import Finding
+from devlint_guard.findings.explanation import annotate, forget_note
 from devlint_guard.program.frames import is_installed
 from devlint_guard.rehearsal.distributed import uses_nccl
 from devlint_guard.rehearsal.unjudged import UNJUDGED
@@ -54,17 +55,22 @@ def stopping() -> Iterator[None]:
         raise
 
 
-def would_raise(error: BaseException) -> bool:
+def would_raise(error: BaseException, improve: Callable[[Finding], Finding] = lambda finding: finding) -> bool:
     """Return whether an exception is a device error, which then carries the guard's explanation.
 
     Its traceback ends where it would end on a machine with devices. The error of a guard within the program counts.
+
+    Args:
+        error: the exception.
+        improve: returns what is told instead of a finding.
     """
     if isinstance(error, DeviceMismatchError):
         return True
     if read(error) is None:
         return False
     _cut(error.__traceback__)
-    annotate(error)
+    forget_note(error)
+    annotate(error, improve=improve)
     return True
 
 

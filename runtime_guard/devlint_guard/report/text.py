@@ -16,7 +16,7 @@ _BOLD, _RED, _GREEN, _BLUE, _RESET = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[34
 _WIDTH = 80
 
 _LABEL = 9
-"""The width of `cause`, `value`, `path`, `help` and `silence`."""
+"""The width of `cause`, `value`, `path`, `help`, `tried` and `silence`."""
 
 
 def render_all(findings: Iterable[Finding], colour: bool = False) -> str:
@@ -82,7 +82,7 @@ _SHAPES: Sequence[tuple[re.Pattern[str], Sequence[str]]] = (
     (re.compile(r"\s+(-->) "), (_BLUE,)),
     (re.compile(r"  ( *\d* \|)"), (_BLUE,)),
     (re.compile(r"  (\.{3,})$"), (_BLUE,)),
-    (re.compile(r"  (cause|value|path|help|or|silence) "), (_BLUE,)),
+    (re.compile(r"  (cause|value|path|help|or|tried|silence) "), (_BLUE,)),
     (re.compile(r" {12}(- .*)"), (_RED,)),
     (re.compile(r" {12}(\+ .*)"), (_GREEN,)),
 )
@@ -256,6 +256,8 @@ def _details(finding: Finding) -> Iterator[tuple[str, str]]:
         yield "path", f"{finding.module} ({finding.module_class}){step_number}"
     for index, text in enumerate(finding.help):
         yield "or" if index else "help", text
+    if finding.tried:
+        yield "tried", finding.tried
     yield "silence", f'with allow("{finding.code}", reason="…"):'
 
 

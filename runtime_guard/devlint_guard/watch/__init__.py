@@ -12,7 +12,6 @@
 * `conflicts`: the finding on an operator's operands.
 * `sentences`: the finding on a module's call.
 * `operators`: a dispatch mode that compares the operands of each operator.
-* `provenance`: where tensors were created and moved.
 * `ledger`: copies and synchronisations, by line.
 * `audit`: modules, before they are called.
 * `optimizers`: an optimizer's tensors, before its step.

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import Module
 
-from devlint_guard.advise.remedy import register_as_buffer
+from devlint_guard.advise.astray import register_as_buffer
 from devlint_guard.explain.operands import Scene, describe
 from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.program.frames import sites_above

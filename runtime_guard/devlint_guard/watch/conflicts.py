@@ -12,7 +12,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 from devlint_guard.explain.messages import Message, Trouble
-from devlint_guard.explain.operands import History, Scene, matched
+from devlint_guard.explain.operands import Scene, matched
 from devlint_guard.finding import Finding
 from devlint_guard.findings.mismatch import finding_on
 from devlint_guard.program.callers import user_frame
@@ -76,7 +76,7 @@ def _pair(regime: Regime, values: Sequence[Value]) -> tuple[Value, Value] | None
     return None
 
 
-def finding_of(conflict: Conflict, frame: FrameType, thread: int, roots: Roots, history: History | None) -> Finding:
+def finding_of(conflict: Conflict, frame: FrameType, thread: int, roots: Roots) -> Finding:
     """What a conflict means in the user's program.
 
     Args:
@@ -84,10 +84,9 @@ def finding_of(conflict: Conflict, frame: FrameType, thread: int, roots: Roots, 
         frame: the one that called the operator.
         thread: see `callers.user_frame`.
         roots: the modules that paths start from.
-        history: see `History`.
     """
     start = frame if user_frame(frame, threading.get_ident()) is not None else user_frame(None, thread)
-    scene = Scene.of(sites_above(start or frame), roots, history=history)
+    scene = Scene.of(sites_above(start or frame), roots)
     # The tensor that is selected from comes before its indices.
     is_index = conflict.regime is Regime.INDEX
     pair = (conflict.other, conflict.culprit) if is_index else (conflict.culprit, conflict.other)

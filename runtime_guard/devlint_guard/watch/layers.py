@@ -1,31 +1,23 @@
-"""What a guard looks at besides the calls of modules, and in which steps: operators, provenance, the ledger."""
+"""What a guard looks at besides the calls of modules, and in which steps: events, operators, the ledger."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 
-from torch import Tensor
 from torch.optim import Optimizer
 
-from devlint_guard.finding import Step
 from devlint_guard.program.naming import Roots
+from devlint_guard.record import installed
 from devlint_guard.watch import scopes, unseen
 from devlint_guard.watch.ledger import Ledger
 from devlint_guard.watch.operators import OperatorMode, Sink
 from devlint_guard.watch.optimizers import mixes_nothing
-from devlint_guard.watch.provenance import Provenance
 from devlint_guard.watch.steps import Steps
 
 _lock = threading.RLock()
-_provenance: Provenance | None = None
 _modes: dict[int, OperatorMode] = {}
 """The mode that is on in each thread: guards within a guard share that of the outermost."""
-
-
-def history_of(tensor: Tensor) -> tuple[Step, ...]:
-    """How a tensor came to be where it is, as far as an active guard has seen it."""
-    return () if _provenance is None else _provenance.history_of(tensor)
 
 
 class Layers:
@@ -33,7 +25,6 @@ class Layers:
 
     Args:
         steps: tells which of them are looked at; None for all.
-        provenance: remember how tensors came to be where they are.
         ledger: adds up transfers in every step; None for no ledger.
         sink: is given what the operators show.
         failed: receives the errors of the guard.
@@ -43,36 +34,29 @@ class Layers:
         self,
         steps: Steps | None,
         *,
-        provenance: bool,
         ledger: Ledger | None,
         sink: Sink,
         failed: Callable[[Exception], None],
     ) -> None:
         self.ledger = ledger
         self._steps = steps
-        self._provenance = Provenance() if provenance else None
         self._sink = sink
         self._failed = failed
         self._mode: OperatorMode | None = None
         self._thread: int | None = None
-        self._has_provenance = False
+        self._records = False
 
     def begin(self, roots: Roots) -> None:
         """Switches on the layers for the present step."""
-        global _provenance
         with _lock:
             self._thread = threading.get_ident()
             scopes.follow()
             if self.ledger is not None:
                 self.ledger.follow_prints()
-            if self._provenance is not None and _provenance is None:
-                _provenance = self._provenance
-                _provenance.install()
-                self._has_provenance = True
-            watchers = [one for one in (self._provenance, self.ledger) if one is not None]
-            self._mode = OperatorMode(
-                self._sink, roots=roots, watchers=watchers, history=history_of, failed=self._failed
-            )
+            installed.begin()
+            self._records = True
+            watchers = [] if self.ledger is None else [self.ledger]
+            self._mode = OperatorMode(self._sink, roots=roots, watchers=watchers, failed=self._failed)
             self.step()
 
     def step(self) -> bool:
@@ -117,7 +101,6 @@ class Layers:
 
     def end(self) -> None:
         """Switches everything off."""
-        global _provenance
         with _lock:
             if self.ledger is not None:
                 self.ledger.leave_prints()
@@ -125,10 +108,9 @@ class Layers:
                 if not self._take_out(self._mode, self._thread):
                     _forget(self._thread)
                 scopes.leave()
-            if self._has_provenance and _provenance is not None:
-                _provenance.uninstall()
-                _provenance = None
-            self._mode, self._thread, self._has_provenance = None, None, False
+            if self._records:
+                installed.end()
+            self._mode, self._thread, self._records = None, None, False
 
     def _take_out(self, mode: OperatorMode, thread: int) -> bool:
         if _modes.get(thread) is not mode:

@@ -24,13 +24,13 @@ from torch._C import DisableTorchFunction
 from torch.nn import Parameter
 
 from devlint_guard.errors import DevlintWarning, GuardError
-from devlint_guard.explain.operands import History
 from devlint_guard.finding import Finding
 from devlint_guard.program.callers import Caller, caller_of
 from devlint_guard.program.frames import is_user_code
 from devlint_guard.program.naming import Roots
 from devlint_guard.program.uncompiled import UncompiledMode, uncompiled
 from devlint_guard.program.undisturbed import is_of_the_program
+from devlint_guard.record.recorder import RECORD
 from devlint_guard.watch import scopes
 from devlint_guard.watch.conflicts import Conflict, Value, finding_of
 from devlint_guard.watch.regimes import Regime, regime_of
@@ -117,12 +117,14 @@ def _tensors_of(overload: Overload) -> _Tensors:
 class _Plan:
     """What there is to do for one overload: with its tensors, and for those who want to be told of it."""
 
-    __slots__ = ("compares", "compares_nested", "overload", "regime", "watchers")
+    __slots__ = ("compares", "compares_nested", "makes_tensors", "overload", "regime", "watchers")
 
     def __init__(self, overload: Overload, watchers: Sequence[Watcher]) -> None:
         self.overload = overload
         self.regime, self.compares, self.compares_nested = _tensors_of(overload)
         self.watchers = tuple(watchers)
+        results = overload._schema.returns
+        self.makes_tensors = any(one.alias_info is None and "Tensor" in str(one.type) for one in results)
 
 
 def name_of(overload: Overload) -> str:
@@ -145,7 +147,6 @@ class OperatorMode(UncompiledMode):
             ended; an exception from it stops the operator.
         roots: modules that paths start from, by name.
         watchers: see `Watcher`.
-        history: tells how a tensor came to be where it is, as `Provenance.history_of` does.
         failed: receives an error of the guard at an operator, which then runs unchecked; None to raise it.
     """
 
@@ -157,14 +158,12 @@ class OperatorMode(UncompiledMode):
         *,
         roots: Roots | None = None,
         watchers: Sequence[Watcher] = (),
-        history: History | None = None,
         failed: Callable[[Exception], None] | None = None,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._sink = sink
         self._roots: Roots = roots or {}
         self._watchers = tuple(watchers)
-        self._history = history
         self._failed = failed
         self._is_on = True
         # By identity, since an overload computes its hash in Python; the overload is kept, and so is its identity.
@@ -253,6 +252,10 @@ class OperatorMode(UncompiledMode):
                 return self._run_mixed(plan, args, kwargs or {}, ended)
             if plan.watchers:
                 return self._run_watched(plan, args, kwargs or {})
+            if plan.makes_tensors:
+                result = run(*args, **kwargs) if kwargs else run(*args)
+                RECORD.computed(result, args)
+                return result
         return run(*args, **kwargs) if kwargs else run(*args)
 
     def _learn(self, overload: Overload) -> tuple[Callable[..., Any], _Plan | None, Overload]:
@@ -260,7 +263,8 @@ class OperatorMode(UncompiledMode):
         if not self._is_on or type(overload) is not torch._ops.OpOverload:
             return overload, None, overload
         plan = _Plan(overload, [watcher for watcher in self._watchers if watcher.wants(overload)])
-        has_plan = bool(plan.watchers) or (self._sink is not None and (plan.compares or plan.compares_nested))
+        is_compared = self._sink is not None and (plan.compares or plan.compares_nested)
+        has_plan = bool(plan.watchers) or plan.makes_tensors or is_compared
         # `_op` is what an overload calls, without a frame of its own.
         known = getattr(overload, "_op", overload), plan if has_plan else None, overload
         self._known[id(overload)] = known
@@ -268,6 +272,8 @@ class OperatorMode(UncompiledMode):
 
     def _run_watched(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         result = plan.overload(*args, **kwargs)
+        if plan.makes_tensors:
+            RECORD.computed(result, args)
         call = Call(plan.overload, args, kwargs, result, self._thread)
         try:
             with DisableTorchFunction():
@@ -282,6 +288,7 @@ class OperatorMode(UncompiledMode):
             result = self._run_watched(plan, args, kwargs) if plan.watchers else plan.overload(*args, **kwargs)
         except Exception as error:
             with DisableTorchFunction():
+                RECORD.refused = [one.tensor for one in values_of(plan.overload, args, kwargs)]
                 ended(error)
             raise
         with DisableTorchFunction():
@@ -318,7 +325,7 @@ class OperatorMode(UncompiledMode):
                 conflict = Conflict.among(plan.regime, name_of(plan.overload), values_of(plan.overload, args, kwargs))
                 if conflict is None:
                     return None
-                finding = finding_of(conflict, sys._getframe(), self._thread, self._roots, self._history)
+                finding = finding_of(conflict, sys._getframe(), self._thread, self._roots)
                 return self._sink(finding)
         except (GuardError, DevlintWarning):
             raise

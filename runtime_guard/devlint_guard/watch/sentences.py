@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from torch.nn import Module
 
+from devlint_guard.explain.cause import history_of
 from devlint_guard.explain.messages import Message, Trouble
-from devlint_guard.explain.operands import History, Met, Scene, describe, found_operand, operand
+from devlint_guard.explain.operands import Met, Scene, describe, found_operand, operand
 from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.findings.mismatch import finding_on
 from devlint_guard.program.expressions import Term
@@ -42,16 +43,15 @@ class Verdict(NamedTuple):
     help: str
 
 
-def finding_of(mismatch: Mismatch, frame: FrameType | None, roots: Roots, history: History) -> Finding:
+def finding_of(mismatch: Mismatch, frame: FrameType | None, roots: Roots) -> Finding:
     """The finding that reports a mismatch.
 
     Args:
         mismatch: it.
         frame: the one that calls the module.
         roots: the modules that paths begin with; others are looked for in the frames.
-        history: tells how a tensor came to be where it is.
     """
-    entry = _Entry.of(mismatch, Scene.of(sites_above(frame), roots, history=history), history)
+    entry = _Entry.of(mismatch, Scene.of(sites_above(frame), roots))
     found = entry.finding()
     return replace(
         found,
@@ -75,17 +75,16 @@ class _Entry:
     scene: Scene
     path: str
     usual: str
-    history: History
 
     @classmethod
-    def of(cls, mismatch: Mismatch, scene: Scene, history: History) -> _Entry:
+    def of(cls, mismatch: Mismatch, scene: Scene) -> _Entry:
         for name, root in scene.roots.items():
             path = module_path(mismatch.module, {name: root})
             if path:
                 is_whole = root is mismatch.module
                 devices = [] if is_whole else devices_by_size(registered_in(root))
-                return cls(mismatch, scene, path, next(iter(devices), ""), history)
-        return cls(mismatch, scene, type(mismatch.module).__name__, "", history)
+                return cls(mismatch, scene, path, next(iter(devices), ""))
+        return cls(mismatch, scene, type(mismatch.module).__name__, "")
 
     @property
     def name(self) -> str:
@@ -191,7 +190,7 @@ class _Entry:
     # --- operands ---
 
     def _operand(self, value: Value) -> Operand:
-        return replace(self._described(value), history=self.history(value.tensor))
+        return replace(self._described(value), history=history_of(value.tensor))
 
     def _described(self, value: Value) -> Operand:
         if any(value is one for one in self.mismatch.own):

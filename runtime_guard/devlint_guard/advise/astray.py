@@ -1,4 +1,4 @@
-"""What a remedy is, and the value that needs one."""
+"""A value that is not where it is needed."""
 
 from __future__ import annotations
 
@@ -8,28 +8,12 @@ from dataclasses import dataclass
 
 from devlint_guard.explain.links import Link
 from devlint_guard.explain.operands import Met, Scene
-from devlint_guard.finding import Change, Step
 
 
 def register_as_buffer(name: str, owner: str = "self") -> str:
     """Return the advice for a tensor in a plain attribute, in the words of the linter's rule DEV201."""
     call = f'{owner}.register_buffer("{name}", …)'
     return f"register `{owner}.{name}` as a buffer, so that it moves with the module: `{call}`"
-
-
-@dataclass(frozen=True, slots=True)
-class Remedy:
-    """One thing to do.
-
-    Attributes:
-        text: in the imperative.
-        changes: the lines that do it.
-        cause: the action at that place.
-    """
-
-    text: str
-    changes: tuple[Change, ...]
-    cause: Step | None = None
 
 
 @dataclass(frozen=True, slots=True)

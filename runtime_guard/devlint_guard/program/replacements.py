@@ -1,4 +1,4 @@
-"""Attributes of torch that stand replaced while a rehearsal runs, so that each can be put back."""
+"""Attributes of torch that stand replaced while something records or rehearses, so that each can be put back."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ _ABSENT: Final = object()
 
 
 class Replacements:
-    """Replaced attributes, in the order in which they were replaced."""
+    """Replaced attributes, in the order in which they were replaced.
 
-    def __init__(self) -> None:
-        self._undone: list[tuple[Any, str, Any]] = []
+    Args:
+        is_shared: what another library has wrapped since stays, and leads to ours.
+    """
+
+    def __init__(self, *, is_shared: bool = False) -> None:
+        self._undone: list[tuple[Any, str, Any, Any]] = []
+        self._is_shared = is_shared
 
     def put(self, owner: Any, name: str, value: Any) -> None:
         """Replace an attribute that a module, a class or an object has.
@@ -25,13 +30,15 @@ class Replacements:
     def add(self, owner: Any, name: str, value: Any) -> None:
         """Set an attribute, whether it is there or not."""
         before = vars(owner).get(name, _ABSENT) if hasattr(owner, "__dict__") else getattr(owner, name, _ABSENT)
-        self._undone.append((owner, name, before))
+        self._undone.append((owner, name, before, value))
         setattr(owner, name, value)
 
     def undo(self) -> None:
         """Restore the originals, the latest first."""
         while self._undone:
-            owner, name, before = self._undone.pop()
+            owner, name, before, ours = self._undone.pop()
+            if self._is_shared and vars(owner).get(name) is not ours:
+                continue
             if before is _ABSENT:
                 delattr(owner, name)
             else:

@@ -1,0 +1,282 @@
+"""Changes at the recorded cause of an error, the best first.
+
+A line that is changed may have ended long ago. So a device is named there only by an expression that had the wanted
+device when the line ran first (`Entry.devices`), or of a function that still runs.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from devlint_guard.advise.edits import (
+    behind,
+    followed_by,
+    imported_too,
+    merged,
+    preceded_by,
+    replaced,
+    with_keyword,
+)
+from devlint_guard.advise.targets import devices_at
+from devlint_guard.explain.cause import Cause, device_given
+from devlint_guard.finding import Advice, Change, Step
+from devlint_guard.program.bindings import definition_of, own_nodes
+from devlint_guard.program.expressions import FACTORIES
+from devlint_guard.program.frames import Site
+from devlint_guard.program.functions import Scope
+from devlint_guard.program.stored import tensors_in
+from devlint_guard.record.events import Event, Kind
+from devlint_guard.record.recorder import RECORD
+from devlint_guard.record.stacks import Entry
+
+_BESIDE = 2
+"""So many expressions for the device are tried at one place."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line that is to be changed.
+
+    Attributes:
+        scope: its function, without values.
+        sites: the frames of the error.
+        wanted: the device to name there.
+        step: what happened on it.
+    """
+
+    entry: Entry
+    scope: Scope
+    sites: Sequence[Site]
+    wanted: str
+    step: Step
+
+    def devices(self, *but: str) -> list[str]:
+        """The expressions for the device, the best first: as noted when it ran, or of its function that still runs."""
+        found = [text for text, device in self.entry.devices.items() if device == self.wanted]
+        scope, node = None if self.site is None else Scope.at(self.site), self.entry.node
+        if not found and scope is not None and node is not None:
+            found = list(devices_at(scope, node, self.wanted, None, self.sites))
+        return [text for text in found if text not in but][:_BESIDE]
+
+    @property
+    def site(self) -> Site | None:
+        """Its frame, if it still runs."""
+        return next((one for one in self.sites if one.frame.f_code is self.entry.code), None)
+
+    def moved(self, text: str, node: ast.expr, *but: str) -> Iterator[Advice]:
+        """An expression of it is moved."""
+        for device in self.devices(*but):
+            yield from self.advice(text, [self._followed(node, device)])
+
+    def _followed(self, node: ast.expr, device: str) -> Change | None:
+        match node:
+            case ast.Call(func=ast.Name(id="Parameter") | ast.Attribute(attr="Parameter"), args=[given, *_]):
+                return self._followed(given, device)  # what a move returns is no parameter
+            case ast.Call(keywords=given) if _name(node) in FACTORIES and all(one.arg != "generator" for one in given):
+                return with_keyword(self.scope, node, "device", device)
+        if (self.entry.code, self.entry.instruction) in RECORD.nones:
+            held = self.scope.source.of(node)
+            return replaced(self.scope, node, f"None if {held} is None else {held}.to({device})")
+        return followed_by(self.scope, node, f".to({device})")
+
+    def advice(self, text: str, changes: Sequence[Change | None]) -> Iterator[Advice]:
+        """What to do, if all of it can be carried out."""
+        found = [one for one in changes if one is not None]
+        if len(found) == len(changes) > 0:
+            yield Advice(text, merged(found), self.step)
+
+
+def _name(call: ast.Call) -> str:
+    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
+
+
+def advice_at(cause: Cause, sites: Sequence[Site]) -> Iterator[Advice]:
+    """The changes at a cause.
+
+    Args:
+        cause: it.
+        sites: the frames of the error.
+    """
+
+    def line(entry: Entry) -> Iterator[_Line]:
+        if entry.source is not None:
+            scope = Scope(entry.source, entry.code, {}, {})
+            yield _Line(entry, scope, sites, cause.wanted, cause.steps[0])
+
+    if cause.store is not None:
+        for one in line(cause.store[0].stack[0]):
+            yield from _at_store(one)
+        return
+    event = cause.event
+    for entry in (*(cause.keep.stack if cause.keep is not None else ()), *event.stack):
+        for one in line(entry):
+            yield from _unused_device(one)
+    for one in line(cause.made):
+        if event.kind is Kind.MODULE:
+            yield from _at_module_move(one, event)
+        elif event.kind is Kind.MOVED:
+            yield from _other_device(one)
+        elif event.kind is Kind.BATCH:
+            yield from _at_batch(one)
+        elif one.entry.call is not None and cause.was_left:
+            yield from one.moved("move the module to where its input is", one.entry.call)
+        elif one.entry.call is not None and event.kind is Kind.CREATED and not _is_of_constructor(cause):
+            yield from one.moved("create it on the device where it is used", one.entry.call)
+    for one in line(cause.keep.stack[0]) if cause.keep is not None and cause.keep.stack else ():
+        yield from _at_keep(one)
+
+
+def _is_of_constructor(cause: Cause) -> bool:
+    """Whether the constructor of the module that has the tensor makes it: it runs before the module is moved."""
+    return bool(cause.chain) and cause.event.stack[0].code.co_name == "__init__"
+
+
+def _at_store(line: _Line) -> Iterator[Advice]:
+    """What is put in after the move is moved where it is put in."""
+    match line.entry.statement:
+        case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
+            yield from line.moved("move it where it is put in: its module has moved before", value)
+        case ast.Expr(value=ast.Call(args=[*_, value])) if not isinstance(value, ast.Starred):
+            yield from line.moved("move it where it is put in: its module has moved before", value)
+
+
+def _at_keep(line: _Line) -> Iterator[Advice]:
+    """What an object keeps is moved where it is kept."""
+    match line.entry.statement:
+        case ast.Assign(value=value, targets=[kept]):
+            yield from line.moved("move it where it is kept", value, f"{line.scope.source.of(kept)}.device")
+        case ast.Expr(value=ast.Call(args=[value])):
+            yield from line.moved("move it where it is kept", value)
+
+
+# --- moves --------------------------------------------------------------------------------------------------
+
+
+def _at_module_move(line: _Line, event: Event) -> Iterator[Advice]:
+    """The last move of a module: a copy moves instead, or it moves to another device, or back."""
+    scope, call = line.scope, line.entry.call
+    if call is None or not isinstance(call.func, ast.Attribute):
+        return
+    around = {id(child): one for one in ast.walk(scope.source.tree) for child in ast.iter_child_nodes(one)}
+    parent, receiver = around.get(id(call)), scope.source.of(call.func.value)
+    read = around.get(id(parent)) if isinstance(parent, ast.Attribute) and parent.attr == "state_dict" else None
+    if isinstance(read, ast.Call) and str(event.after) == "cpu":
+        copied = f"{{key: one.cpu() for key, one in {receiver}.state_dict().items()}}"
+        text = "copy the tensors: `.cpu()` of a module moves the module itself"
+        yield from line.advice(text, [replaced(scope, read, copied)])
+    imports = imported_too(scope, "copy")
+    if not isinstance(parent, (ast.Expr, ast.Assign, ast.Return)) and imports is not None:
+        copied_first = replaced(scope, call.func.value, f"copy.deepcopy({receiver})")
+        yield from line.advice("move a copy: the method moves the module itself", [*imports, copied_first])
+    yield from _other_device(line)
+    given = device_given(call)
+    if given is None or not _is_constant(given):
+        yield from _moved_back(line, event, receiver)
+
+
+def _moved_back(line: _Line, event: Event, receiver: str) -> Iterator[Advice]:
+    """Behind the statement, in the innermost function that knows the device, the module moves back."""
+    for number, entry in enumerate(event.stack):
+        source, statement, call = entry.source, entry.statement, entry.call
+        held = receiver if number == 0 else ""
+        if not held and source is not None and call is not None and call.args:
+            held = source.of(call.args[0]) if isinstance(call.args[0], (ast.Name, ast.Attribute)) else ""
+        if source is None or statement is None or not held or isinstance(statement, ast.Return):
+            continue
+        there = _Line(entry, Scope(source, entry.code, {}, {}), line.sites, line.wanted, line.step)
+        names = [text for text in there.devices() if not text.startswith(f"{held}.")]
+        if names:
+            yield from there.advice("move it back", [behind(there.scope, statement, f"{held}.to({names[0]})")])
+            return
+
+
+def _is_constant(node: ast.expr) -> bool:
+    """Whether a device is written out, or chosen with the CPU as one choice: then it is meant."""
+    match node:
+        case ast.Constant() | ast.Call(args=[ast.Constant(), *_]):
+            return True
+    return any(isinstance(one, ast.Constant) and one.value == "cpu" for one in ast.walk(node))
+
+
+def _other_device(line: _Line) -> Iterator[Advice]:
+    """The move goes to where the value is needed, unless its device is meant."""
+    call = line.entry.call
+    given = None if call is None else device_given(call)
+    if call is None or given is None or _is_constant(given) or _name(call) != "to":
+        return
+    for device in line.devices(line.scope.source.of(given)):
+        yield from line.advice("move it to the device of what it meets", [replaced(line.scope, given, device)])
+
+
+# --- batches ------------------------------------------------------------------------------------------------
+
+
+def _at_batch(line: _Line) -> Iterator[Advice]:
+    """The whole batch moves where the loop gets it."""
+    statement, devices = line.entry.statement, line.devices()
+    match statement:
+        case ast.For(target=target) | ast.Assign(targets=[target]) if line.site is not None and devices:
+            values = line.site.frame.f_locals
+            names = [one.id for one in ast.walk(target) if isinstance(one, ast.Name)]
+            told = [(name, _batch_on(name, values.get(name), devices[0], line.wanted)) for name in names]
+            lines = "\n".join(f"{name} = {text}" for name, text in told if text)
+            if not lines:
+                return
+            if isinstance(statement, ast.For):
+                change = preceded_by(line.scope, statement.body[0], lines)
+            else:
+                change = behind(line.scope, statement, lines)
+            yield from line.advice("move the batch where the loop gets it", [change])
+
+
+def _batch_on(name: str, value: object, device: str, wanted: str) -> str:
+    """The source of a batch, or a part of one, on another device; empty for what has nothing to move."""
+    each = f'one.to({device}) if hasattr(one, "to") else one for'
+    if isinstance(value, torch.Tensor):
+        return f"{name}.to({device})" if str(value.device) != wanted else ""
+    if type(value) is dict:
+        return f"{{key: {each} key, one in {name}.items()}}"
+    if type(value) in (list, tuple) and any(True for _ in tensors_in(value)):
+        return f"[{each} one in {name}]"
+    return f"{name}.to({device})" if callable(getattr(type(value), "to", None)) else ""
+
+
+# --- a parameter `device` that nothing reads ----------------------------------------------------------------
+
+
+def _unused_device(line: _Line) -> Iterator[Advice]:
+    """A function that made or kept the value was given a device that it does not use: it moves what it returns."""
+    scope, code = line.scope, line.entry.code
+    definition = definition_of(scope.source.tree, code)
+    if definition is None or scope.is_module:
+        return
+    read = {one.id for one in ast.walk(definition) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+    unused = next((one for one in scope.parameters if "device" in one and one not in read), None)
+    returned = [one.value for one in own_nodes(definition) if isinstance(one, ast.Return) and one.value is not None]
+    if unused is None or len(returned) != 1:
+        return
+    told = f"is returned by `{code.co_name}`, which does not use its parameter `{unused}`"
+    changes = _returned_on(scope, definition, returned[0], unused)
+    found = [one for one in changes if one is not None]
+    if found:
+        text = f"use `{unused}`: the caller gave it, and nothing reads it"
+        yield Advice(text, merged(found), Step(told, scope.place(returned[0])))
+
+
+def _returned_on(scope: Scope, definition: ast.AST, value: ast.expr, device: str) -> list[Change | None]:
+    """The changes that move what a function returns."""
+    is_dict = isinstance(value, ast.Dict) or any(
+        isinstance(one, ast.Assign)
+        and isinstance(one.value, (ast.Dict, ast.DictComp))
+        and any(isinstance(target, ast.Name) and target.id == getattr(value, "id", "") for target in one.targets)
+        for one in own_nodes(definition)
+    )
+    if is_dict:
+        each = f'one.to({device}) if hasattr(one, "to") else one'
+        return [replaced(scope, value, f"{{key: {each} for key, one in {scope.source.of(value)}.items()}}")]
+    parts = value.elts if isinstance(value, ast.Tuple) else [value]
+    return [followed_by(scope, one, f".to({device})") for one in parts]

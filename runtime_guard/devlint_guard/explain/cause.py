@@ -1,0 +1,273 @@
+"""The cause of an error: the last recorded event that put the very tensor, which the operator refused, where it is.
+
+A store in a module that comes after the last move of the module is told instead: the move could not reach what was not
+there yet.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from devlint_guard.finding import Step
+from devlint_guard.program import naming
+from devlint_guard.program.stored import dictionary_of, registered_in, shares_memory, table_of
+from devlint_guard.record.events import Event, Kind
+from devlint_guard.record.recorder import RECORD
+from devlint_guard.record.stacks import Entry
+
+Chain = Sequence[tuple[nn.Module, str, bool]]
+"""The modules from a root to a tensor: each with the name of the next, and whether it registers it under that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What put a tensor where it is.
+
+    Attributes:
+        tensor: it.
+        device: where it is.
+        wanted: where it is needed.
+        event: the event that decided its device.
+        store: the later store in a module that had moved before, and the last move of that module.
+        keep: where the program kept the tensor in an object.
+        copy: a copy of the tensor on the device where it is needed, which the failing line does not read.
+        met: the event of the value that it meets, where that was put there on purpose.
+        chain: the modules that hold it; empty if none does.
+    """
+
+    tensor: torch.Tensor
+    device: str
+    wanted: str
+    event: Event
+    store: tuple[Event, Event] | None
+    keep: Event | None
+    copy: Event | None
+    met: Event | None
+    chain: Chain
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether a module holds it as a parameter or buffer, so that it moves with the module."""
+        return bool(self.chain) and self.chain[-1][2]
+
+    @property
+    def was_left(self) -> bool:
+        """Whether the module that registers it was made there and never moved."""
+        return self.is_registered and self.event.kind is Kind.CREATED and self.store is None
+
+    @property
+    def is_younger_than_moves(self) -> bool:
+        """Whether it was made after the last move of any module."""
+        return self.event.number > RECORD.last_move
+
+    @property
+    def made(self) -> Entry:
+        """The line of the user's that made it; of a part of a module, the line that made the outermost module."""
+        outside = (one for one in self.event.stack if one.code.co_name != "__init__")
+        return next(outside, self.event.stack[0]) if self.was_left else self.event.stack[0]
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What a report tells of it, the oldest first."""
+        return tuple(_steps(self))
+
+
+def cause_of(
+    tensor: torch.Tensor,
+    wanted: str,
+    other: torch.Tensor | None,
+    roots: naming.Roots,
+    keeper: torch.Tensor | None = None,
+) -> Cause | None:
+    """The cause, as recorded; None where nothing is recorded of a tensor.
+
+    Args:
+        tensor: it.
+        wanted: the device where it is needed.
+        other: what it meets there.
+        roots: modules that may hold it.
+        keeper: the tensor that the failing line takes it from, if that is another one.
+    """
+    own = RECORD.of(tensor)
+    if own is None or not own.root.stack or own.root.after not in (None, tensor.device):
+        return None
+    chain = _chain_to(tensor, roots)
+    event, copy = own.root, RECORD.copy_of(tensor)
+    is_copied = copy is not None and copy.source is own and str(copy.after) == wanted and bool(copy.stack)
+    met = None if other is None else RECORD.of(other)
+    is_meant = met is not None and met.stack and met.kind in (Kind.MOVED, Kind.CREATED) and str(met.after) == wanted
+    return Cause(
+        tensor,
+        str(tensor.device),
+        wanted,
+        event,
+        _stored_late(chain, wanted, event),
+        RECORD.keep_of(tensor) or (None if keeper is None else RECORD.keep_of(keeper)),
+        copy if is_copied else None,
+        met if is_meant and event.kind is Kind.CREATED else None,
+        chain,
+    )
+
+
+def _stored_late(chain: Chain, wanted: str, event: Event) -> tuple[Event, Event] | None:
+    """The store that came after the last move of its owner, and that move."""
+    for owner, name, is_registered in chain:
+        store, moves = RECORD.store_of(owner, name), RECORD.moves_of(owner)
+        if store is None or not is_registered or not store.stack:
+            continue
+        before = [one for one in moves if one.number < store.number]
+        is_moved_since = event.kind in (Kind.MOVED, Kind.MODULE) and event.number > store.number
+        if before and str(before[-1].after) == wanted and not is_moved_since:
+            return store, before[-1]
+    return None
+
+
+def _chain_to(tensor: torch.Tensor, roots: naming.Roots) -> Chain:
+    base = tensor._base if tensor._is_view() and tensor._base is not None else tensor
+    for root in roots.values():
+        found = _chain_from(root, base)
+        if found:
+            return found
+    return ()
+
+
+def _chain_from(root: nn.Module, tensor: torch.Tensor) -> Chain:
+    above: dict[int, tuple[nn.Module, str]] = {}
+    waiting, seen = [root], {id(root)}
+    while waiting:
+        module = waiting.pop(0)
+        name = _name_in(module, tensor)
+        if name is not None:
+            chain = [(module, *name)]
+            while id(module) in above:
+                module, key = above[id(module)]
+                chain.append((module, key, True))
+            return chain[::-1]
+        for key, child in table_of(module, "_modules"):
+            if child is not None and id(child) not in seen:
+                seen.add(id(child))
+                above[id(child)] = module, key
+                waiting.append(child)
+    return ()
+
+
+def _name_in(module: nn.Module, tensor: torch.Tensor) -> tuple[str, bool] | None:
+    for table in ("_parameters", "_buffers"):
+        for name, one in table_of(module, table):
+            if one is tensor or (isinstance(one, torch.Tensor) and shares_memory(one, tensor)):
+                return name, True
+    return next(((name, False) for name, one in dictionary_of(module).items() if one is tensor), None)
+
+
+def device_given(call: ast.Call) -> ast.expr | None:
+    """The device that a factory or a move is given; None if it is given none."""
+    told = next((one.value for one in call.keywords if one.arg == "device"), None)
+    is_move = isinstance(call.func, ast.Attribute) and call.func.attr == "to"
+    return told if told is not None or not is_move else next(iter(call.args), None)
+
+
+def tensor_on(value: object, device: str) -> torch.Tensor | None:
+    """The very tensor that an operator refused: a value, the last refused operand, or a part of a module."""
+    if isinstance(value, torch.Tensor) and str(value.device) == device:
+        return value
+    refused = [one for one in RECORD.refused if str(one.device) == device]
+    if isinstance(value, nn.Module):
+        own = [one for one in registered_in(value) if str(one.device) == device]
+        return next(
+            (one for one in own if any(shares_memory(one, other) for other in refused)), own[0] if own else None
+        )
+    return refused[0] if refused else None
+
+
+def history_of(tensor: torch.Tensor) -> tuple[Step, ...]:
+    """Where a tensor was created and moved, the oldest first, as far as it was recorded."""
+    steps: list[Step] = []
+    event = RECORD.of(tensor)
+    while event is not None and len(steps) < _MOST_STEPS:
+        if event.before != event.after:
+            what = (
+                f"moved from {event.before} to {event.after}" if event.before else f"created on {_named(event.after)}"
+            )
+            by = f"its module, {event.by}" if event.kind is Kind.MODULE else event.by
+            steps.append(Step(f"{what} by {by}", event.stack[0].place if event.stack else None))
+        event = event.source if event.kind is Kind.MOVED else None
+    return tuple(steps[::-1])
+
+
+_MOST_STEPS = 6
+"""So many steps are told of a tensor that goes back and forth."""
+
+
+def default_steps() -> tuple[Step, ...]:
+    """What set the default device, if something did."""
+    event = RECORD.default
+    if event is None or not event.stack:
+        return ()
+    entry = event.stack[0]
+    return (Step(f"draws under the default device {event.after}, which `{entry.text}` sets", entry.place),)
+
+
+# --- in words -----------------------------------------------------------------------------------------------
+
+
+def _steps(cause: Cause) -> list[Step]:
+    if cause.store is not None:
+        store, applied = cause.store
+        moved = f" ({applied.stack[0].place.file}:{applied.stack[0].line})" if applied.stack else ""
+        return [
+            Step(
+                f"is put in by `{_statement(store.stack[0])}`, after its module had moved to {applied.after}{moved}",
+                store.stack[0].place,
+            ),
+        ]
+    steps = [Step(_told(cause), cause.made.place)]
+    own = RECORD.of(cause.tensor)
+    if own is not None and own is not cause.event and own.stack:
+        steps.append(Step(f"takes its device there: `{own.stack[0].text}`", own.stack[0].place))
+    if cause.keep is not None and cause.keep.stack:
+        steps.append(Step(f"is kept by `{_statement(cause.keep.stack[0])}`", cause.keep.stack[0].place))
+    if cause.copy is not None:
+        entry = cause.copy.stack[0]
+        told = f"is copied to {cause.copy.after} by `{entry.text}`, but this line does not read that copy"
+        steps.append(Step(told, entry.place))
+    if cause.met is not None:
+        entry = cause.met.stack[0]
+        what = "is moved to" if cause.met.kind is Kind.MOVED else "is created on"
+        steps.append(Step(f"meets a value that {what} {cause.met.after} by `{entry.text}`", entry.place))
+    return steps
+
+
+def _told(cause: Cause) -> str:
+    event, entry = cause.event, cause.made
+    text = entry.text
+    shown = f"`{text}`" if text else event.by
+    device = _named(event.after)
+    if cause.was_left:
+        return f"is part of what {shown} makes on {device}, and is never moved"
+    if event.kind is Kind.MOVED and event.before == event.after:
+        return f"is left on {device} by {shown}"
+    if event.kind is Kind.MOVED:
+        return f"is moved from {_named(event.before)} to {device} by {shown}"
+    if event.kind is Kind.MODULE:
+        return f"is moved to {device}, with its module, by {shown}"
+    if event.kind is Kind.LOADED:
+        return f"is loaded by {shown}"
+    if event.kind is Kind.BATCH:
+        return "is of a batch that the DataLoader gives"
+    return f"is created on {device} by {shown}"
+
+
+def _named(device: object) -> str:
+    return "the CPU" if str(device) == "cpu" else str(device)
+
+
+def _statement(entry: Entry) -> str:
+    statement, source = entry.statement, entry.source
+    if statement is None or source is None or isinstance(statement, (ast.For, ast.While, ast.If, ast.With)):
+        return entry.text
+    return source.of(statement)[:70]

@@ -1,0 +1,95 @@
+"""Functions that make tensors, as they are while something records: each notes the user's line."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._device import _device_constructors
+
+from devlint_guard.program.replacements import Replacements
+from devlint_guard.record.events import Event
+from devlint_guard.record.recorder import RECORD
+from devlint_guard.record.stacks import Entry, can_read, user_frame
+
+LIKE = ("empty_like", "full_like", "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like")
+NEW = ("new_empty", "new_full", "new_ones", "new_tensor", "new_zeros")
+
+
+def install(replaced: Replacements) -> None:
+    """Replaces the factories of torch and those of tensors."""
+    known = _device_constructors()
+    for module in (torch, torch.fft):
+        for name, value in list(vars(module).items()):
+            if callable(value) and (value in known or getattr(value, "__wrapped__", None) in known):
+                replace_function(replaced, module, name, _noting(value, f"torch.{name}"))
+    for name in (*LIKE, "from_numpy"):
+        replace_function(replaced, torch, name, _noting(getattr(torch, name), f"torch.{name}"))
+    for name in NEW:
+        replaced.put(Tensor, name, _noting(getattr(Tensor, name), f"Tensor.{name}"))
+
+
+def replace_function(replaced: Replacements, module: Any, name: str, function: Callable[..., Any]) -> None:
+    """Replaces a function of a module, in the table of TorchScript too, which knows functions by identity."""
+    original = getattr(module, name)
+    table = torch.jit._builtins._get_builtin_table()  # type: ignore[no-untyped-call]
+    replaced.put(module, name, function)
+    if id(original) in table:
+        table[id(function)] = table[id(original)]
+
+
+def _noting(function: Callable[..., Any], by: str) -> Callable[..., Any]:
+    created = RECORD.created
+
+    @functools.wraps(function)
+    def made(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        if not torch.compiler.is_compiling() and RECORD.is_on:
+            created(result, by, _source if kwargs.get("device") is not None else None)
+        return result
+
+    return made
+
+
+# --- `device=x.device` --------------------------------------------------------------------------------------
+
+
+def _source() -> Event | None:
+    """The event of the tensor whose `.device` the user's line gives the factory."""
+    frame = user_frame()
+    path = () if frame is None or not can_read(frame) else _path(frame.f_code, frame.f_lasti, frame)
+    if frame is None or not path:
+        return None
+    value: Any = frame.f_locals.get(path[0], frame.f_globals.get(path[0]))
+    for name in path[1:]:
+        value = vars(value).get(name) if hasattr(value, "__dict__") else None
+    return RECORD.of(value) if isinstance(value, Tensor) else None
+
+
+def _path(code: CodeType, instruction: int, frame: FrameType) -> tuple[str, ...]:
+    known = _paths.get((code, instruction))
+    if known is None:
+        known = _paths[code, instruction] = _path_in(Entry(code, instruction, frame.f_lineno))
+    return known
+
+
+_paths: dict[tuple[CodeType, int], tuple[str, ...]] = {}
+
+
+def _path_in(entry: Entry) -> tuple[str, ...]:
+    """The names of `x.y` in a call with `device=x.y.device`."""
+    call = entry.call
+    for one in call.keywords if call is not None else ():
+        match one:
+            case ast.keyword(arg="device", value=ast.Attribute(attr="device", value=inner)):
+                parts: list[str] = []
+                while isinstance(inner, ast.Attribute):
+                    parts.append(inner.attr)
+                    inner = inner.value
+                return (inner.id, *parts[::-1]) if isinstance(inner, ast.Name) else ()
+    return ()

@@ -1,0 +1,90 @@
+"""What records, put in its places once for all that need it: a guard, a rehearsal, `explain`."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from devlint_guard.program.replacements import Replacements
+from devlint_guard.record import factories, loaders, moves, stores
+from devlint_guard.record.recorder import RECORD
+from devlint_guard.record.stacks import READING
+
+_lock = threading.RLock()
+_users = 0
+_replaced, _factories = Replacements(is_shared=True), Replacements(is_shared=True)
+
+
+def begin(*, is_whole: bool = False) -> None:
+    """Records from now on, in all threads; as often as `end` is called.
+
+    Args:
+        is_whole: factories too, although the program may have compiled functions that call them.
+    """
+    global _users
+    with _lock:
+        _users += 1
+        if _users == 1:
+            if is_whole or not _has_compiled():
+                factories.install(_factories)
+                _replaced.put(torch, "compile", _compiling(torch.compile))
+            for part in (moves, loaders, stores):
+                part.install(_replaced)
+            RECORD.is_on = True
+
+
+def end() -> None:
+    """Records no longer, and forgets, once everybody that began has ended."""
+    global _users
+    with _lock:
+        _users -= 1
+        if _users == 0:
+            RECORD.is_on = False
+            _replaced.undo()
+            _factories.undo()
+            RECORD.forget()
+
+
+def keep_on() -> None:
+    """Records until the process ends."""
+    global _is_kept_on
+    if not _is_kept_on:
+        _is_kept_on = True
+        begin()
+
+
+_is_kept_on = False
+
+
+def _has_compiled() -> bool:
+    """Whether the program has compiled something: a factory that is replaced would make PyTorch compile it again."""
+    return bool(getattr(sys.modules.get("torch._dynamo.eval_frame"), "cached_backends", None))
+
+
+def _compiling(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def compile(*args: Any, **kwargs: Any) -> Any:
+        _factories.undo()
+        return original(*args, **kwargs)
+
+    return compile
+
+
+@contextlib.contextmanager
+def recording() -> Iterator[None]:
+    """Records all there is while the body runs: also what the user's files store that are read there."""
+    begin(is_whole=True)
+    followed, READING.is_on = Replacements(), True
+    try:
+        stores.follow(followed)
+        yield
+    finally:
+        READING.is_on = False
+        followed.undo()
+        end()

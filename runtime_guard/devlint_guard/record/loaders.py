@@ -1,0 +1,67 @@
+"""Batches and checkpoints, as they are given while something records: all of one belongs to the user's line."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+from devlint_guard.program.replacements import Replacements
+from devlint_guard.program.stored import registered_in, tensors_in, tensors_of
+from devlint_guard.record import stacks
+from devlint_guard.record.events import Event, Kind
+from devlint_guard.record.recorder import RECORD
+
+
+def install(replaced: Replacements) -> None:
+    """Replaces what gives batches and reads checkpoints."""
+    replaced.put(_BaseDataLoaderIter, "__next__", _giving(_BaseDataLoaderIter.__next__))
+    replaced.put(torch, "load", _loading(torch.load))
+
+
+def _giving(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def following(self: Any) -> Any:
+        if not RECORD.is_listening or RECORD.thread.batch is not None:
+            return original(self)
+        event = RECORD.thread.batch = Event(Kind.BATCH, "DataLoader", stacks.stack())
+        try:
+            result = original(self)
+        finally:
+            RECORD.thread.batch = None
+        _note(result, event)
+        return result
+
+    return following
+
+
+def _loading(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def load(*args: Any, **kwargs: Any) -> Any:
+        if not RECORD.is_listening or RECORD.thread.applying is not None:
+            return original(*args, **kwargs)
+        event = RECORD.thread.applying = Event(Kind.LOADED, "torch.load", stacks.stack())
+        try:
+            result = original(*args, **kwargs)
+        finally:
+            RECORD.thread.applying = None
+        _note(result, event)
+        return result
+
+    return load
+
+
+def _note(value: Any, event: Event) -> None:
+    """Notes where all tensors of a value are from."""
+    tensors = [one for _, one in (*tensors_in(value), *tensors_of(value))]
+    tensors += registered_in(value) if isinstance(value, nn.Module) else []
+    for one in tensors:
+        if event.kind is Kind.LOADED:
+            event.after = one.device
+        RECORD.origins.put(one, event)
+    if any(one.device.type != "cpu" for one in tensors):
+        RECORD.apart()

@@ -1,0 +1,121 @@
+"""Moves of tensors and modules, and default devices, as they are while something records."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._device import DeviceContext
+
+from devlint_guard.program.replacements import Replacements
+from devlint_guard.program.stored import registered_in
+from devlint_guard.record import stacks
+from devlint_guard.record.events import Event, Kind
+from devlint_guard.record.recorder import RECORD
+
+METHODS = ("to", "cuda", "cpu", "xpu")
+
+
+def install(replaced: Replacements) -> None:
+    """Replaces what moves tensors and modules, and what sets default devices."""
+    for name in METHODS:
+        replaced.put(Tensor, name, _moving(getattr(Tensor, name)))
+    for kind in (Tensor, nn.Parameter):
+        replaced.put(kind, "__deepcopy__", _copying(kind.__deepcopy__))
+    replaced.put(nn.Module, "_apply", _applying(nn.Module._apply))
+    replaced.put(torch.cuda, "_lazy_init", _starting(torch.cuda._lazy_init))
+    replaced.put(DeviceContext, "__init__", _choosing(DeviceContext.__init__))
+
+
+def _moving(original: Callable[..., Any]) -> Callable[..., Any]:
+    by, moved = f"Tensor.{original.__name__}", RECORD.moved
+    is_explicit = original.__name__ != "to"
+
+    @functools.wraps(original)
+    def move(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        result = original(self, *args, **kwargs)
+        if RECORD.is_on and isinstance(result, Tensor):
+            if is_explicit or "device" in kwargs or (args and not isinstance(args[0], torch.dtype)):
+                moved(self, result, by)
+            elif result is not self:
+                RECORD.computed(result, (self,))
+        return result
+
+    return move
+
+
+def _copying(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def __deepcopy__(self: Tensor, memo: Any) -> Any:  # noqa: N807 (its name, for tracebacks)
+        known = id(self) in memo
+        result = original(self, memo)
+        if not known and RECORD.is_on:
+            RECORD.created(result, "copy.deepcopy", lambda: RECORD.of(self))
+        return result
+
+    return __deepcopy__
+
+
+def _applying(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def _apply(self: nn.Module, fn: Any, *args: Any, **kwargs: Any) -> Any:
+        if not RECORD.is_listening or RECORD.thread.applying is not None:
+            return original(self, fn, *args, **kwargs)
+        before = {id(one): one.device for one in registered_in(self)}
+        event = Event(Kind.MODULE, type(self).__name__, stacks.stack())
+        RECORD.thread.applying = event
+        try:
+            result = original(self, fn, *args, **kwargs)
+        finally:
+            RECORD.thread.applying = None
+        # `to_empty` and a move of what has no tensor yet are no moves of tensors.
+        for one in registered_in(self):
+            if before.get(id(one)) not in (None, one.device):
+                event.before, event.after = before[id(one)], one.device
+                RECORD.origins.put(one, event)
+        if event.after is None:
+            event.after = _target_of(fn)
+        RECORD.applied(self, event)
+        return result
+
+    return _apply
+
+
+def _target_of(function: Any) -> Any:
+    """Where PyTorch's own function for `_apply` puts tensors; None where it puts them nowhere."""
+    code = getattr(function, "__code__", None)
+    if code is None or getattr(function, "__module__", "") != nn.Module.__module__:
+        return None
+    if "device" in code.co_freevars:
+        told = function.__closure__[code.co_freevars.index("device")].cell_contents
+        kind = next((name for name in ("cuda", "xpu") if name in code.co_names), None)
+        if told is None and kind is None:
+            return None
+        is_number = kind is not None and (told is None or isinstance(told, int))
+        return torch.device(kind or "", told or 0) if is_number else torch.device(told)
+    return torch.device("cpu") if "cpu" in code.co_names else None
+
+
+def _starting(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def _lazy_init() -> None:
+        original()
+        RECORD.apart()
+
+    return _lazy_init
+
+
+def _choosing(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def chosen(self: Any, device: Any) -> None:
+        original(self, device)
+        if RECORD.is_listening and threading.current_thread() is threading.main_thread():
+            RECORD.default = Event(Kind.DEFAULT, "default device", stacks.stack(), after=self.device)
+            if torch.device(device).type != "cpu":
+                RECORD.apart()
+
+    return chosen

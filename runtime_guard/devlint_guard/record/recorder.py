@@ -1,0 +1,237 @@
+"""What is kept of a run while something records, and what is asked of it once there is an error."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from collections.abc import Callable, Iterable
+from types import CodeType
+from typing import Any, TypeVar, cast
+
+import torch
+from torch import Tensor, nn
+from torch._C import DisableTorchFunction
+
+from devlint_guard.program.stored import modules_in
+from devlint_guard.program.undisturbed import is_of_the_program
+from devlint_guard.record import stacks
+from devlint_guard.record.events import Event, Kind
+from devlint_guard.record.storages import Storages
+
+_modes = torch._C._len_torch_function_stack
+_PLAIN = frozenset({Tensor, nn.Parameter})
+
+MOST_MOVES = 4
+"""So many of the last moves of a module are kept."""
+
+
+class _Thread(threading.local):
+    """What a thread is doing.
+
+    Attributes:
+        batch: the event of the batch that a loader is making.
+        applying: the event of the `Module._apply` that is running.
+        is_muted: the guard itself, or a helper of PyTorch, makes tensors.
+    """
+
+    batch: Event | None = None
+    applying: Event | None = None
+    is_muted = False
+
+
+Method = TypeVar("Method", bound=Callable[..., None])
+
+
+def _quietly(method: Method) -> Method:
+    """Lets a method look at tensors unseen by the program's function modes and classes; what fails in it is dropped."""
+
+    @functools.wraps(method)
+    def noted(self: Recorder, *args: Any) -> None:
+        if not self.is_on:
+            return
+        try:
+            if not _modes() and all(one.__class__ in _PLAIN or not isinstance(one, Tensor) for one in args):
+                method(self, *args)
+            else:
+                with DisableTorchFunction():
+                    method(self, *args)
+        except Exception as problem:
+            if is_of_the_program(problem):
+                raise
+
+    return cast(Method, noted)
+
+
+class Recorder:
+    """The events of a run. One process has one, `RECORD`.
+
+    Attributes:
+        is_on: something records.
+        origins: the last event that decided the device of a storage.
+        copies: of a storage that was moved, the event of the move: its result is another storage.
+        keeps: where an attribute, an element or a list of any object was given the storage last.
+        default: the last change of the default device.
+        nones: the stores that were given None at a time.
+        last_move: the number of the last move of a module.
+        refused: the operands of the last operator that was refused.
+        when_apart: is called once tensors can be on several devices.
+    """
+
+    def __init__(self) -> None:
+        self.is_on = False
+        self.origins, self.copies, self.keeps = Storages(), Storages(), Storages()
+        self.default: Event | None = None
+        self.refused: list[Tensor] = []
+        self.nones: set[tuple[CodeType, int]] = set()
+        self.when_apart: Callable[[], None] | None = None
+        self.thread = _Thread()
+        self.last_move = 0
+        self._stores: dict[int, tuple[weakref.ref[nn.Module], dict[str, Event]]] = {}
+        self._applied: dict[int, tuple[weakref.ref[nn.Module], list[Event]]] = {}
+
+    def forget(self) -> None:
+        """Drops everything that was noted."""
+        for one in (self.origins, self.copies, self.keeps):
+            one.forget()
+        self._stores.clear()
+        self._applied.clear()
+        self.refused.clear()
+        self.nones.clear()
+        self.default = None
+        stacks.forget()
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether what this thread does now is noted."""
+        return self.is_on and not self.thread.is_muted and not torch.compiler.is_compiling()
+
+    def apart(self) -> None:
+        """Tensors can be on several devices from now on."""
+        call, self.when_apart = self.when_apart, None
+        if call is not None:
+            call()
+
+    # --- noted while the program runs ---
+
+    @_quietly
+    def created(self, result: Any, by: str, source: Callable[[], Event | None] | None = None) -> None:
+        """A factory has made a tensor.
+
+        Args:
+            result: the tensor.
+            by: the factory, `torch.zeros`.
+            source: finds the event of what the device was taken from.
+        """
+        if not isinstance(result, Tensor) or not self.is_listening:
+            return
+        batch = self.thread.batch
+        if batch is not None:
+            self.origins.put(result, batch)
+            return
+        device = result.device
+        told = None if source is None else source()
+        self.origins.put(result, Event(Kind.CREATED, by, stacks.stack(), after=device, source=told))
+        if device.type != "cpu":
+            self.apart()
+
+    @_quietly
+    def computed(self, result: Any, operands: Iterable[Any]) -> None:
+        """An operator has run: its result is where the operand is that was put there last."""
+        latest = self.thread.batch
+        if latest is None:
+            for value in operands:
+                for one in value if value.__class__ is list else (value,):
+                    event = self.origins.of(one) if isinstance(one, Tensor) else None
+                    if event is not None and (latest is None or event.number > latest.number):
+                        latest = event if event.after in (None, one.device) else latest
+        if latest is not None:
+            self.inherited(result, latest)
+
+    def inherited(self, result: Any, event: Event) -> None:
+        """The results of an operator have the event of an operand."""
+        for one in result if result.__class__ in (tuple, list) else (result,):
+            if isinstance(one, Tensor):
+                self.origins.put(one, event)
+
+    @_quietly
+    def moved(self, source: Tensor, result: Tensor, by: str) -> None:
+        """A tensor was to be on a device: it was copied there, or was there before."""
+        if not self.is_listening:
+            return
+        event, before, after = self.thread.applying, source.device, result.device
+        if event is None:
+            event = Event(Kind.MOVED, by, stacks.stack(), before=before, after=after, source=self.origins.of(source))
+            if before != after:
+                self.copies.put(source, event)
+        elif before == after:
+            return
+        event.before, event.after = before, after
+        self.origins.put(result, event)
+        if before != after:
+            self.apart()
+
+    @_quietly
+    def applied(self, module: nn.Module, event: Event) -> None:
+        """A module was moved, with all that are registered in it."""
+        if event.after is None:
+            return
+        self.last_move = event.number
+        for one in modules_in(module):
+            entry = self._applied.get(id(one))
+            if entry is None:
+                gone = functools.partial(self._applied.pop, id(one))
+                entry = self._applied[id(one)] = (weakref.ref(one, gone), [])
+            entry[1].append(event)
+            del entry[1][:-MOST_MOVES]
+        self.apart()
+
+    @_quietly
+    def stored(self, owner: nn.Module, name: str, value: object) -> None:
+        """A module has registered a tensor or a module, or keeps one in an attribute."""
+        if not self.is_listening:
+            return
+        entry = self._stores.get(id(owner))
+        if entry is None:
+            gone = functools.partial(self._stores.pop, id(owner))
+            entry = self._stores[id(owner)] = (weakref.ref(owner, gone), {})
+        entry[1][name] = Event(Kind.STORED, name, stacks.stack())
+
+    @_quietly
+    def kept(self, values: list[Tensor]) -> None:
+        """An attribute, an element or a list was given tensors."""
+        if values and self.is_listening:
+            event = Event(Kind.STORED, "", stacks.stack())
+            for one in values:
+                self.keeps.put(one, event)
+
+    # --- asked for once there is an error ---
+
+    def of(self, tensor: Tensor) -> Event | None:
+        """The last event that decided where a tensor is; for one without memory of its own, that of its base."""
+        found = self.origins.of(tensor)
+        if found is None and tensor._is_view() and tensor._base is not None:
+            found = self.origins.of(tensor._base)
+        return found
+
+    def store_of(self, owner: nn.Module, name: str) -> Event | None:
+        """Where a module was given what it has under a name."""
+        entry = self._stores.get(id(owner))
+        return entry[1].get(name) if entry is not None and entry[0]() is owner else None
+
+    def moves_of(self, owner: nn.Module) -> list[Event]:
+        """The last moves of a module, the oldest first."""
+        entry = self._applied.get(id(owner))
+        return list(entry[1]) if entry is not None and entry[0]() is owner else []
+
+    def keep_of(self, tensor: Tensor) -> Event | None:
+        """Where the program kept a tensor in an object, after the event that decided its device."""
+        found, event = self.keeps.of(tensor), self.of(tensor)
+        return found if found is not None and (event is None or found.number > event.number) else None
+
+    def copy_of(self, tensor: Tensor) -> Event | None:
+        """The last move of a tensor itself, whose result is another tensor."""
+        return self.copies.of(tensor)
+
+
+RECORD = Recorder()

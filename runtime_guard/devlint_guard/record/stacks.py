@@ -1,0 +1,233 @@
+"""The user's lines that are running, cheap to note; made into places and source text once there is a report."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import sys
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from devlint_guard.finding import Place
+from devlint_guard.program.frames import (
+    Source,
+    is_user_code,
+    nodes_around,
+    place_in_code,
+    shown_path,
+    source_of_file,
+    statement_at,
+)
+from devlint_guard.program.stored import device_of_part, dictionary_of, registered_in, table_of
+
+DEEPEST, DEEPEST_OF_ALL = 3, 12
+"""So many of the user's frames are noted with an event, and with the constructors among them so many."""
+
+MOST_FIELDS = 50
+"""So many attributes of an object are looked through for devices."""
+
+
+class Entry(NamedTuple):
+    """A line of the user's that is running: the instruction, from which its expression follows, and the line."""
+
+    code: CodeType
+    instruction: int
+    line: int
+
+    @property
+    def source(self) -> Source | None:
+        """The source of its file; None where there is none."""
+        return source_of_file(self.code.co_filename)
+
+    @property
+    def node(self) -> ast.expr | ast.stmt | None:
+        """The expression or statement that the instruction was compiled from; None before CPython 3.11."""
+        source, positions = self.source, getattr(self.code, "co_positions", None)
+        if source is None or positions is None:
+            return None
+        found = next(itertools.islice(positions(), self.instruction // 2, None), (None, None, None, None))
+        line, end_line, column, end_column = found
+        if line is None or end_line is None or column is None or end_column is None:
+            return None
+        around = list(nodes_around(source.tree, (line, column), (end_line, end_column)))
+        span = (line, column, end_line, end_column)
+        exact = [one for one in around if (one.lineno, one.col_offset, one.end_lineno, one.end_col_offset) == span]
+        return exact[0] if exact else around[-1] if around else None
+
+    @property
+    def call(self) -> ast.Call | None:
+        """The call that the instruction makes."""
+        node: Any = self.node
+        while isinstance(node, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return, ast.Await)):
+            node = node.value
+        return node if isinstance(node, ast.Call) else None
+
+    @property
+    def statement(self) -> ast.stmt | None:
+        """The innermost statement on the line."""
+        source = self.source
+        return None if source is None else statement_at(source.tree, self.line)
+
+    @property
+    def text(self) -> str:
+        """The source of the expression, or of a statement without others in it; shortened."""
+        node, source = self.node or self.statement, self.source
+        return "" if node is None or source is None or hasattr(node, "body") else shortened(source.of(node))
+
+    @property
+    def place(self) -> Place:
+        """As reports show it."""
+        node = self.node
+        if node is not None:
+            return place_in_code(self.code, node)
+        function = str(getattr(self.code, "co_qualname", self.code.co_name)).rpartition("<locals>.")[2]
+        return Place(shown_path(self.code.co_filename), self.line, 0, self.line, 0, function)
+
+    @property
+    def devices(self) -> dict[str, str]:
+        """The expressions that named a device when the line ran first, each with the device, the best first."""
+        return _devices.get((self.code, self.instruction), {})
+
+
+Stack = tuple[Entry, ...]
+"""The innermost first."""
+
+_user: dict[CodeType, bool] = {}
+_devices: dict[tuple[CodeType, int], dict[str, str]] = {}
+
+
+def forget() -> None:
+    """Drops what was noted of lines."""
+    _user.clear()
+    _devices.clear()
+
+
+def is_user(frame: FrameType) -> bool:
+    """Whether a frame runs the user's own code."""
+    found = _user.get(frame.f_code)
+    if found is None:
+        found = _user[frame.f_code] = is_user_code(frame.f_code, frame.f_globals.get("__name__"))
+    return found
+
+
+def stack() -> Stack:
+    """The innermost of the user's frames that are running."""
+    found: list[Entry] = []
+    left = DEEPEST
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        known = _user.get(code)
+        if known or (known is None and is_user(frame)):
+            if (code, frame.f_lasti) not in _devices and can_read(frame):
+                _devices[code, frame.f_lasti] = _devices_in(frame)
+            found.append(Entry(code, frame.f_lasti, frame.f_lineno))
+            left -= code.co_name != "__init__"
+            if not left or len(found) == DEEPEST_OF_ALL:
+                break
+        frame = frame.f_back
+    return tuple(found)
+
+
+def can_read(frame: FrameType) -> bool:
+    """Whether the variables of a running frame can be read without an effect on the program.
+
+    Before CPython 3.13, a frame that was asked for its variables keeps them alive, and changes what `locals()` has
+    returned before: only a rehearsal asks, and no function that calls `locals`.
+    """
+    return sys.version_info >= (3, 13) or (READING.is_on and "locals" not in frame.f_code.co_names)
+
+
+class _Reading:
+    is_on = False
+
+
+READING = _Reading()
+"""Switched on by a rehearsal."""
+
+
+def user_frame() -> FrameType | None:
+    """The innermost of the user's frames that are running."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not is_user(frame):
+        frame = frame.f_back
+    return frame
+
+
+def shortened(text: str) -> str:
+    """The beginning of a long piece of source."""
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+_LONGEST = 60
+
+
+# --- which expressions name a device ------------------------------------------------------------------------
+
+
+def _devices_in(frame: FrameType) -> dict[str, str]:
+    """The expressions of a frame that name a device, the best first: see `Entry.devices`."""
+    local = frame.f_locals
+    names = list(local.items())
+    if local is not frame.f_globals:
+        names += [(key, one) for key, one in frame.f_globals.items() if isinstance(one, (str, torch.device))]
+    told: dict[str, str] = {}
+    tensors: dict[str, str] = {}
+    fields: dict[str, str] = {}
+    for name, value in names:
+        if name.startswith("__") or not name.isidentifier() or isinstance(value, type):
+            continue
+        if isinstance(value, Tensor):
+            tensors[f"{name}.device"] = str(value.device)
+        elif (device := device_named(value)) is not None:
+            told[name] = device
+        elif isinstance(value, nn.Module):
+            _of_module(name, value, fields)
+        elif not isinstance(value, (int, float, str)):
+            for key, one in list(dictionary_of(value).items())[:MOST_FIELDS]:
+                _of_field(f"{name}.{key}", one, told, fields)
+    # In a method, a tensor that is given is where the call is; a device that was noted once may be older.
+    return {**tensors, **told, **fields} if "self" in local else {**told, **tensors, **fields}
+
+
+def _of_field(text: str, value: object, told: dict[str, str], fields: dict[str, str]) -> None:
+    if text.rpartition(".")[2].startswith("_"):
+        return
+    if isinstance(value, Tensor):
+        fields[f"{text}.device"] = str(value.device)
+    elif isinstance(value, nn.Module):
+        _of_module(text, value, fields)
+    elif (device := device_named(value)) is not None:
+        told[text] = device
+
+
+def _of_module(text: str, module: nn.Module, found: dict[str, str]) -> None:
+    for key, one in (*table_of(module, "_buffers"), *table_of(module, "_parameters")):
+        if isinstance(one, Tensor) and key.isidentifier():
+            found[f"{text}.{key}.device"] = str(one.device)
+    devices = {str(one.device) for one in registered_in(module)}
+    if len(devices) == 1 and (part := device_of_part(text, module)):
+        found[part] = devices.pop()
+    for key, value in list(dictionary_of(module).items())[:MOST_FIELDS]:
+        if not isinstance(value, (dict, nn.Module)):
+            _of_field(f"{text}.{key}", value, found, found)
+
+
+def device_named(value: object) -> str | None:
+    """The device that a value names, with its number; None for a value that names none."""
+    if not isinstance(value, torch.device):
+        if not isinstance(value, str) or not value.startswith(("cpu", "cuda", "mps", "xpu")) or len(value) > _DEVICE:
+            return None
+        try:
+            value = torch.device(value)
+        except RuntimeError:
+            return None
+    if value.index is None and value.type == "cuda" and torch.cuda.is_initialized():
+        value = torch.device("cuda", torch.cuda.current_device())
+    return str(value)
+
+
+_DEVICE = len("cuda:128")
