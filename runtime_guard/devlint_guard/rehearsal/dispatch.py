@@ -122,10 +122,10 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(
         self, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if _is_faked(types):
-            return func(*args, **(kwargs or {}))
         if types and not _PLAIN.issuperset(types):
             return _run_for_subclass(func, types, args, kwargs or {})
+        if _mode_of(_FAKE) is not None:
+            return func(*args, **(kwargs or {}))
         plan = _plan_of(id(func))
         if plan is None:
             if not isinstance(func, torch._ops.OpOverload):
@@ -173,7 +173,7 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
 
 def _is_faked(types: Sequence[type]) -> bool:
     """Whether an operator computes shapes alone: PyTorch's fake tensors have devices, and compare them themselves."""
-    return _mode_of(_FAKE) is not None or (bool(types) and any(issubclass(kind, FakeTensor) for kind in types))
+    return _mode_of(_FAKE) is not None or any(issubclass(kind, FakeTensor) for kind in types)
 
 
 def _as_tensors(plan: Plan, args: Sequence[Any]) -> list[Any]:
@@ -359,7 +359,7 @@ def _run_for_subclass(func: Any, types: Sequence[type], args: Sequence[Any], kwa
     If the class calls the kernel and no other operator, nobody has compared devices. The results are labelled all the
     same, so that they do not count as tensors on the CPU. A wrapper has no memory that a kernel could read.
     """
-    if _WITHOUT_MEMORY.issuperset(types):
+    if _WITHOUT_MEMORY.issuperset(types) or _is_faked(types):
         return func(*args, **kwargs)
     with _Watching() as watching:
         result = func(*args, **kwargs)
