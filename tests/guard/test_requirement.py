@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 from devlint_guard import DevlintWarning, guard, requirement  # noqa: E402
 from devlint_guard.watch import active  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
-from torch.fx import GraphModule  # noqa: E402
+from torch._dynamo.testing import CompileCounterWithBackend  # noqa: E402
 
 from tests.conftest import REPOSITORY, read_toml  # noqa: E402
 from tests.guard.processes import python, write  # noqa: E402
@@ -83,41 +83,32 @@ class Doubled(nn.Linear):
         return super().forward(input) * 2
 
 
-def _fails(like: Tensor) -> None:
-    torch.empty_like(like, device="meta").numpy()
-
-
-@pytest.mark.parametrize("when", ["before", "during", "in place"])
+@pytest.mark.parametrize("is_in_place", [False, True])
 def test_below_the_full_release_a_guard_ends_where_compiled_code_begins(
-    monkeypatch: pytest.MonkeyPatch, when: str
+    monkeypatch: pytest.MonkeyPatch, is_in_place: bool
 ) -> None:
     monkeypatch.setattr(requirement, "FULL", (99, 0))
-    torch._dynamo.reset()
     monkeypatch.setattr(active, "_reason", "torch 2.11 or newer")
-    call, net, x, graphs = nn.Module.__call__, Doubled(2, 2), torch.ones(1, 2), []
-
-    def backend(graph: GraphModule, _: object) -> Callable[..., object]:
-        graphs.append(graph)
-        return graph
-
-    run = net if when == "in place" else torch.compile(net, backend=backend)
+    torch._dynamo.reset()
+    call, net, x, counter = nn.Module.__call__, Doubled(2, 2), torch.ones(1, 2), CompileCounterWithBackend("eager")
+    compiled: Callable[[Tensor], Tensor] = net
     with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("default")
-        if when == "before":
-            run(x)
-        for _ in range(2):
+        warnings.simplefilter("always")
+        for step in range(2):
             with guard(net, level="deep", mode="record"), guard(level="deep", mode="record") as inner:
-                if when == "in place" and not graphs:
-                    net.compile(backend=backend)
+                if is_in_place and step == 0:
+                    net.compile(backend=counter)
+                elif step == 0:
+                    compiled = torch.compile(net, backend=counter)
                 Doubled(2, 2)(x)
                 assert nn.Module.__call__ is not call
                 assert torch._C._len_torch_dispatch_stack() == 1
-                run(x).sum().backward()
+                torch.autograd.backward(compiled(x).sum())
                 assert nn.Module.__call__ is call
                 assert torch._C._len_torch_dispatch_stack() == 0
-    assert len(graphs) == 1
-    assert [(one.category, one.filename) for one in seen] == [(DevlintWarning, __file__)]
-    assert "torch 2.11 or newer" in str(seen[0].message)
+    assert counter.frame_count == 1
+    assert [one.category for one in seen] == [DevlintWarning]
+    assert str(seen[0].message) == "the guard stops looking, torch 2.11 or newer"
     with pytest.raises(TypeError) as caught, inner:
-        _fails(run(x))
+        compiled(x).to("meta").detach().numpy()
     assert "devlint: DEV" in "".join(caught.value.__notes__)

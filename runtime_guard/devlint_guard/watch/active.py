@@ -116,8 +116,7 @@ _looking: tuple[tuple[Receiver, Roots], ...] = ()
 """Those of them that look at optimizers."""
 _settled: tuple[tuple[Steps, Container[int]], ...] = ()
 """The steps of the others, which are only counted, and the modules that may rest in most of them."""
-_hooks: list[Any] = []
-_ends: list[Callable[[], None]] = []
+_hooks: list[Callable[[], None]] = []
 _reason = f"beside compiled code it needs torch {FULL[0]}.{FULL[1]} or newer"
 
 
@@ -126,10 +125,10 @@ def add(entry: Entry) -> None:
     with _lock:
         _set((*_entries, entry))
         if not _hooks:
-            _hooks.append(register_optimizer_step_pre_hook(_before_step))
-            _hooks.append(register_optimizer_step_post_hook(_after_step))
+            _hooks.append(register_optimizer_step_pre_hook(_before_step).remove)
+            _hooks.append(register_optimizer_step_post_hook(_after_step).remove)
             if not is_full():
-                _ends.append(compiled.tell(_stop))
+                _hooks.append(compiled.tell(_stop))
         refresh()
 
 
@@ -142,9 +141,7 @@ def remove(receiver: Receiver) -> Entry:
         _set(_entries[:index] + _entries[index + 1 :])
         if not _entries:
             while _hooks:
-                _hooks.pop().remove()
-            while _ends:
-                _ends.pop()()
+                _hooks.pop()()
         refresh()
         return ended
 
