@@ -4,7 +4,6 @@
 * `targets`: which expression names a device at a line.
 * `astray`: the value that a change is for.
 * `left_behind`: modules, and what they keep, that a move has left where they were.
-* `rebound`: variables that a later assignment put elsewhere.
 * `resumed`: states of optimizers.
 * `companions`: the other values that the same change has to reach.
 * `at_cause`: the changes at the recorded cause.

@@ -9,9 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 
 import torch
 
+from devlint_guard.advise.astray import register_as_buffer
 from devlint_guard.advise.edits import (
     behind,
     followed_by,
@@ -21,6 +23,7 @@ from devlint_guard.advise.edits import (
     replaced,
     with_keyword,
 )
+from devlint_guard.advise.left_behind import name_of_torch_nn
 from devlint_guard.advise.targets import devices_at
 from devlint_guard.explain.cause import Cause, device_given
 from devlint_guard.finding import Advice, Change, Step
@@ -28,7 +31,7 @@ from devlint_guard.program.bindings import definition_of, own_nodes
 from devlint_guard.program.expressions import FACTORIES
 from devlint_guard.program.frames import Site
 from devlint_guard.program.functions import Scope
-from devlint_guard.program.stored import tensors_in
+from devlint_guard.program.stored import dictionary_of, tensors_in
 from devlint_guard.record.events import Event, Kind
 from devlint_guard.record.recorder import RECORD
 from devlint_guard.record.stacks import Entry
@@ -70,12 +73,13 @@ class _Line:
     def moved(self, text: str, node: ast.expr, *but: str) -> Iterator[Advice]:
         """An expression of it is moved."""
         for device in self.devices(*but):
-            yield from self.advice(text, [self._followed(node, device)])
+            yield from self.advice(text, [self.followed(node, device)])
 
-    def _followed(self, node: ast.expr, device: str) -> Change | None:
+    def followed(self, node: ast.expr, device: str) -> Change | None:
+        """An expression of it, on a device."""
         match node:
             case ast.Call(func=ast.Name(id="Parameter") | ast.Attribute(attr="Parameter"), args=[given, *_]):
-                return self._followed(given, device)  # what a move returns is no parameter
+                return self.followed(given, device)  # what a move returns is no parameter
             case ast.Call(keywords=given) if _name(node) in FACTORIES and all(one.arg != "generator" for one in given):
                 return with_keyword(self.scope, node, "device", device)
         if (self.entry.code, self.entry.instruction) in RECORD.nones:
@@ -111,6 +115,7 @@ def advice_at(cause: Cause, sites: Sequence[Site]) -> Iterator[Advice]:
         for one in line(cause.store[0].stack[0]):
             yield from _at_store(one)
         return
+    yield from _registered(cause, sites)
     event = cause.event
     for entry in (*(cause.keep.stack if cause.keep is not None else ()), *event.stack):
         for one in line(entry):
@@ -130,9 +135,47 @@ def advice_at(cause: Cause, sites: Sequence[Site]) -> Iterator[Advice]:
         yield from _at_keep(one)
 
 
+def advice_at_last(cause: Cause, sites: Sequence[Site]) -> Iterator[Advice]:
+    """The creation on the device by its name, for want of an expression that names it."""
+    entry = cause.made
+    if cause.event.kind is Kind.CREATED and entry.source is not None and entry.call is not None:
+        line = _Line(entry, Scope(entry.source, entry.code, {}, {}), sites, cause.wanted, cause.steps[0])
+        change = line.followed(entry.call, f'"{cause.wanted}"')
+        text = "move the module to where its input is" if cause.was_left else "create it on the device where it is used"
+        yield from line.advice(text, [change])
+
+
 def _is_of_constructor(cause: Cause) -> bool:
     """Whether the constructor of the module that has the tensor makes it: it runs before the module is moved."""
     return bool(cause.chain) and cause.event.stack[0].code.co_name == "__init__"
+
+
+def _registered(cause: Cause, sites: Sequence[Site]) -> Iterator[Advice]:
+    """A tensor that a module has in a plain attribute is registered, if its constructor was the last to assign it.
+
+    It becomes a buffer, or a parameter if it is to be trained: the copy of a buffer that a move makes is none that an
+    optimizer could change.
+    """
+    owner, name, is_registered = cause.chain[-1] if cause.chain else (None, "", True)
+    store = None if is_registered or owner is None else RECORD.store_of(owner, name)
+    entry = store.stack[0] if store is not None and store.stack else None
+    if entry is None or entry.code.co_name != "__init__" or entry.source is None:
+        return
+    make = vars(type(owner)).get("__init__")
+    known = Scope.of(make, owner) if isinstance(make, FunctionType) else None
+    scope = known or Scope(entry.source, entry.code, {}, {})
+    match entry.statement:
+        case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=own))], value=value) as statement:
+            tensor, text = dictionary_of(owner).get(name), scope.source.of(value)
+            is_trained = isinstance(tensor, torch.Tensor) and tensor.requires_grad and tensor.is_leaf
+            torch_nn = name_of_torch_nn(scope) if is_trained else ""
+            told = register_as_buffer(name, own)
+            put = f'{own}.register_buffer("{name}", {text}, persistent=False)'
+            if torch_nn:
+                told = "make it a parameter, so that it moves with the module"
+                put = f"{own}.{name} = {torch_nn}.Parameter({text})"
+            line = _Line(entry, Scope(entry.source, entry.code, {}, {}), sites, cause.wanted, cause.steps[0])
+            yield from line.advice(told, [replaced(line.scope, statement, put)])
 
 
 def _at_store(line: _Line) -> Iterator[Advice]:

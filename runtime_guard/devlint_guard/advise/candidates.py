@@ -14,24 +14,21 @@ from typing import Final
 import torch
 from torch import nn
 
-from devlint_guard.advise.astray import Astray, register_as_buffer
-from devlint_guard.advise.at_cause import advice_at
+from devlint_guard.advise.astray import Astray
+from devlint_guard.advise.at_cause import advice_at, advice_at_last
 from devlint_guard.advise.companions import companions
 from devlint_guard.advise.edits import followed_by, merged, preceded_by, replaced, statement_of, with_keyword
-from devlint_guard.advise.left_behind import kept_in_container, module_of, moves_of, name_of_torch_nn, tensor_of
-from devlint_guard.advise.rebound import mends_of_replaced
+from devlint_guard.advise.left_behind import kept_in_container, module_of, moves_of, tensor_of
 from devlint_guard.advise.targets import device_at, devices_at
-from devlint_guard.explain.assignments import none_at_times
-from devlint_guard.explain.cause import Cause, cause_of
-from devlint_guard.explain.cores import MOVES
+from devlint_guard.explain.cause import Cause, cause_of, last_refused, tensor_on
 from devlint_guard.explain.links import How, Link, steps_of
 from devlint_guard.explain.operands import Met, Scene
 from devlint_guard.explain.trail import trail
-from devlint_guard.finding import Advice, Change, Finding, Operand, Role
-from devlint_guard.program.bindings import is_attribute, is_name
+from devlint_guard.finding import Advice, Change, Finding, Operand
+from devlint_guard.program.bindings import is_name
 from devlint_guard.program.expressions import attached
 from devlint_guard.program.functions import Scope
-from devlint_guard.program.stored import UNKNOWN, device_of_part, devices_of, dictionary_of, tensors_in
+from devlint_guard.program.stored import UNKNOWN, dictionary_of, tensors_in
 
 MOST: Final = 12
 """So many changes may be tried for one error."""
@@ -73,6 +70,8 @@ def _of_one(astray: Astray, cause: Cause | None) -> Iterator[Advice]:
         yield from advice_at(cause, astray.scene.sites)
     for one in _remedies(astray):
         yield one if cause is None else replace(one, cause=cause.steps[0])
+    if cause is not None:
+        yield from advice_at_last(cause, astray.scene.sites)
 
 
 def _with_companions(found: Advice, astray: Astray, others: Sequence[Met]) -> Advice:
@@ -107,21 +106,14 @@ def _remedies(astray: Astray) -> Iterator[Advice]:
         return
     module = module_of(astray)
     if module is not None:
-        yield from mends_of_replaced(astray, module)
         yield from moves_of(astray, module)
         return
     if not astray.links:
         return
     if isinstance(tensor := tensor_of(astray), nn.Parameter):
         yield from kept_in_container(astray, tensor)
-    yield from _of_attribute(astray)
-    if _container(astray) is None:
-        yield from _of_creation(astray)
-    yield from _of_move(astray)
-    yield from _of_assignment(astray)
     yield from _of_filled(astray) if _is_written(astray) else _of_variable(astray)
     yield from _of_line(astray)
-    yield from _of_creation(astray, at_last=True)
 
 
 # --- a tensor -----------------------------------------------------------------------------------------------
@@ -148,95 +140,6 @@ def _is_written(astray: Astray) -> bool:
     return False
 
 
-def _of_attribute(astray: Astray) -> Iterator[Advice]:
-    """A tensor that a module has in a plain attribute is registered, if the constructor alone assigns it.
-
-    It becomes a buffer, or a parameter if it is to be trained: the copy of a buffer that a move makes is none that an
-    optimizer could change. Except: a blamed buffer was made of the attribute. Then nobody has moved the module.
-    """
-    if astray.met.operand.role in (Role.BUFFER, Role.PARAMETER):
-        return
-    for link in astray.links[:0:-1]:
-        own, _, name = link.variable.partition(".")
-        if link.how is not How.ASSIGNED or not name or link.scope.code.co_name != "__init__":
-            continue
-        owner = link.scope.names.get(own)
-        tensor = dictionary_of(owner).get(name) if isinstance(owner, nn.Module) else None
-        match link.statement:
-            case ast.Assign(targets=[ast.Attribute()], value=assigned) if isinstance(tensor, torch.Tensor):
-                if _is_assigned_before(link, own, name) or link.statement.end_lineno != link.statement.lineno:
-                    continue
-                value = link.scope.source.of(assigned)
-                torch_nn = name_of_torch_nn(link.scope) if tensor.requires_grad and tensor.is_leaf else ""
-                if torch_nn:
-                    text = "make it a parameter, so that it moves with the module"
-                    registered = f"{own}.{name} = {torch_nn}.Parameter({value})"
-                else:
-                    text = register_as_buffer(name, own)
-                    registered = f'{own}.register_buffer("{name}", {value}, persistent=False)'
-                change = _statement_replaced(link.scope, link.statement, registered)
-                if change is not None:
-                    yield Advice(text, (change,))
-
-
-def _is_assigned_before(link: Link, own: str, name: str) -> bool:
-    assert link.statement is not None
-    return list(link.scope.reaching(is_attribute(own, name), link.statement)) != [None]
-
-
-def _statement_replaced(scope: Scope, statement: ast.Assign, text: str) -> Change | None:
-    target = ast.copy_location(ast.Name(""), statement)
-    target.end_lineno, target.end_col_offset = statement.end_lineno, statement.end_col_offset
-    return replaced(scope, target, text)
-
-
-def _of_creation(astray: Astray, *, at_last: bool = False) -> Iterator[Advice]:
-    """Where the value is created, it is created on the device; at last even by a constructor, on the device by name."""
-    for link in reversed(astray.links):
-        reader = link.scope.reader
-        call = link.core(astray.met.operand.device)
-        if not isinstance(call, ast.Call) or (_is_of_constructor(link) and not at_last):
-            continue
-        made = reader.creates(call)
-        if not made or not _is_alone(link, call):
-            continue
-        device = _device_beside(astray, link, call) or (_quoted(astray.device) if at_last else None)
-        if device is None:
-            continue
-        if made == "keyword":
-            change = with_keyword(link.scope, call, "device", device)
-        else:
-            change = followed_by(link.scope, call, f".to({device})")
-        if change is not None:
-            yield Advice("create it on the device where it is used", (change,))
-
-
-def _is_alone(link: Link, call: ast.Call) -> bool:
-    """Whether nothing that may be a tensor meets the result of a call in its expression: that would stay behind."""
-    target = link.statement.target if isinstance(link.statement, ast.AugAssign) else None
-    beside: list[ast.expr] = [] if target is None else [target]
-    for part in ast.walk(link.node):
-        if isinstance(part, (ast.BinOp, ast.Compare)) and any(one is call for one in ast.walk(part)):
-            sides = [part.left, part.right] if isinstance(part, ast.BinOp) else [part.left, *part.comparators]
-            beside += [one for one in sides if not any(inner is call for inner in ast.walk(one))]
-    return all(_is_number(link.scope, one) for one in beside)
-
-
-def _is_number(scope: Scope, node: ast.expr) -> bool:
-    """Whether an expression stands for no tensor: it is computed of numbers."""
-    if isinstance(node, ast.Constant) or isinstance(scope.reader.value(node), (int, float)):
-        return True
-    parts = [node.left, node.right] if isinstance(node, ast.BinOp) else []
-    return bool(parts) and all(_is_number(scope, one) for one in parts)
-
-
-def _is_of_constructor(link: Link) -> bool:
-    """Whether the constructor of a module assigns an attribute: it runs before the module is moved."""
-    own = link.scope.names.get(link.variable.partition(".")[0])
-    is_attribute_of_module = link.how is How.ASSIGNED and "." in link.variable and isinstance(own, nn.Module)
-    return is_attribute_of_module and link.scope.code.co_name == "__init__"
-
-
 def _container(astray: Astray) -> object:
     """The container of several tensors that stands on the line, all of them astray; None where there is none."""
     link = astray.links[0]
@@ -259,77 +162,6 @@ def _of_elements(astray: Astray, container: object) -> Iterator[Advice]:
     found = [one for one in firsts if one is not None]
     if len(found) == len(firsts) > 0:
         yield replace(found[0], changes=merged([change for one in found for change in one.changes]))
-
-
-def _of_assignment(astray: Astray) -> Iterator[Advice]:
-    """Where an object that is no module is given the tensor to keep, it is given the moved one."""
-    for link in astray.links[1:]:
-        own, _, name = link.variable.partition(".")
-        is_kept = link.how is How.ASSIGNED and bool(name) and not link.keys
-        owner = link.scope.names.get(own, UNKNOWN) if is_kept else UNKNOWN
-        if owner is UNKNOWN or isinstance(owner, nn.Module) or not isinstance(link.value, torch.Tensor):
-            continue
-        device = next(devices_at(link.scope, link.node, astray.device, None, astray.scene.sites), None)
-        if device is None:
-            continue
-        if _may_be_none(astray, link):
-            text = link.text
-            change = replaced(link.scope, link.node, f"None if {text} is None else {text}.to({device})")
-        else:
-            change = followed_by(link.scope, link.node, f".to({device})")
-        if change is not None:
-            yield Advice("move it where it is kept", (change,))
-
-
-def _may_be_none(astray: Astray, link: Link) -> bool:
-    """Whether other calls may pass None for the parameter that an assignment stores."""
-    deeper = astray.links[list(astray.links).index(link) + 1 :]
-    given = deeper[0] if isinstance(link.node, ast.Name) and deeper and deeper[0].how is How.PASSED else None
-    return given is not None and none_at_times(given.scope, given.node)
-
-
-def _of_move(astray: Astray) -> Iterator[Advice]:
-    """Where the value was moved to a wrong device, it is moved to the right one."""
-    for link in reversed(astray.links):
-        call = link.core(astray.met.operand.device)
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in MOVES:
-            continue
-        device = next(
-            devices_at(link.scope, call, astray.device, astray.other if link is astray.links[0] else None), ""
-        )
-        if not device:
-            continue
-        if call.func.attr == "to" and call.args:
-            change = replaced(link.scope, call.args[0], device)
-        else:
-            change = replaced(link.scope, call, f"{link.scope.source.of(call.func.value)}.to({device})")
-        if change is not None:
-            yield Advice("move it to the right device", (change,))
-
-
-def _device_beside(astray: Astray, link: Link, call: ast.Call) -> str | None:
-    """How the line that creates a value names the device that it is needed on."""
-    other = astray.other if link.scope.site is astray.scene.user else None
-    found = next(devices_at(link.scope, call, astray.device, other, astray.scene.sites), None)
-    if found is not None:
-        return found
-    for part in ast.walk(call):
-        # The size of another tensor: what is made in its likeness is to be beside it.
-        match part:
-            case (
-                ast.Attribute(value=ast.Name(id=name), attr="shape")
-                | ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="size"))
-            ) if name in link.scope.parameters and link.scope.site is None:
-                return f"{name}.device"
-    own = link.scope.parameters[0] if link.scope.parameters else ""
-    module = link.scope.names.get(own)
-    if (
-        isinstance(module, nn.Module)
-        and link.scope.code.co_name != "__init__"
-        and devices_of(module) == [astray.device]
-    ):
-        return device_of_part(own, module) or None
-    return f'"{astray.device}"' if link.scope.site is not None else None
 
 
 def _of_variable(astray: Astray) -> Iterator[Advice]:
@@ -461,8 +293,22 @@ def with_way(scene: Scene, finding: Finding) -> Finding:
     if found is None or scene.user is None:
         return finding
     first, *others = finding.operands
-    links = trail(scene.sites, scene.user, found[1], first.device)
-    return replace(finding, operands=(replace(first, history=steps_of(links)), *others))
+    tensor = tensor_on(found[0].reader.value(found[1]), first.device)
+    tensor = last_refused(first.device) if tensor is None else tensor
+    cause = None if tensor is None else cause_of(tensor, "", None, scene.roots)
+    history = cause.steps if cause is not None else steps_of(trail(scene.sites, scene.user, found[1], first.device))
+    return replace(finding, operands=(replace(first, history=history), *others))
+
+
+def passed_on(scene: Scene, operand: Operand, suffix: str) -> Iterator[Advice]:
+    """A value with a method call behind it, where a caller that still runs passes it."""
+    found = node_of(scene, operand)
+    links = [] if found is None or scene.user is None else trail(scene.sites, scene.user, found[1], operand.device)
+    for link in links:
+        if link.how is How.PASSED and link.scope.site is not None:
+            change = followed_by(link.scope, link.node, suffix)
+            if change is not None:
+                yield Advice(f"pass it on the CPU: `{link.text}{suffix}`", (change,))
 
 
 def with_method(scene: Scene, operand: Operand, suffix: str) -> tuple[Change, ...]:

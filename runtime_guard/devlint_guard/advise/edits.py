@@ -26,8 +26,8 @@ def with_keyword(scope: Scope, call: ast.Call, name: str, value: str) -> Change 
     return _spliced(scope, call.end_lineno, (call.end_col_offset - 1,) * 2, f"{comma}{name}={value}")
 
 
-def replaced(scope: Scope, node: ast.expr, text: str) -> Change | None:
-    """Another expression in the place of one that stands on one line."""
+def replaced(scope: Scope, node: ast.expr | ast.stmt, text: str) -> Change | None:
+    """Another expression, or statement, in the place of one that stands on one line."""
     if node.end_lineno != node.lineno or node.end_col_offset is None:
         return None
     return _spliced(scope, node.lineno, (node.col_offset, node.end_col_offset), text)

@@ -1,4 +1,4 @@
-"""A module that was left behind: which one, where it was made, and the line that moves it."""
+"""A module that was left behind: which one, and the line that moves it where it is used."""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ import torch
 from torch import nn
 
 from devlint_guard.advise.astray import Astray
-from devlint_guard.advise.edits import followed_by, preceded_by, surrounded
-from devlint_guard.advise.targets import device_at, devices_at
-from devlint_guard.explain.cores import MOVES
-from devlint_guard.explain.links import Link, shortened
-from devlint_guard.explain.trail import assigned_attribute, of_global
+from devlint_guard.advise.edits import preceded_by, surrounded
+from devlint_guard.advise.targets import device_at
 from devlint_guard.finding import Advice, Step
 from devlint_guard.program import naming
-from devlint_guard.program.bindings import Binding, bindings, is_name, own_nodes
+from devlint_guard.program.bindings import bindings, is_name
 from devlint_guard.program.frames import Site, node_at
 from devlint_guard.program.functions import Scope
-from devlint_guard.program.stored import devices_of, dictionary_of, modules_in, parts_of, registered_in
+from devlint_guard.program.stored import dictionary_of, modules_in, parts_of, registered_in
 
 _MOVE = "move the module to where its input is"
 
@@ -46,14 +43,11 @@ def moves_of(astray: Astray, module: nn.Module) -> Iterator[Advice]:
     if "[" in naming.module_path(module, astray.scene.roots):
         yield from kept_in_container(astray, module)
     for holder in _holders(astray, module):
-        yield from _moved_where_made(astray, holder)
-    yield from _of_file(astray, module)
-    for holder in _holders(astray, module):
         if not holder.is_given:
             text = f"{holder.name}.to({device_at(holder.scope, holder.use, astray.device, astray.other)})"
             change = preceded_by(holder.scope, holder.use, text)
             if change is not None:
-                yield Advice(_MOVE, (change,), _told(_made(astray, holder)))
+                yield Advice(_MOVE, (change,))
     yield from _where_it_is_used(astray, module)
 
 
@@ -75,18 +69,14 @@ class _Holder:
 
     Attributes:
         use: where the function uses it.
-        owner: the object whose attribute it is; None for a variable.
         is_given: it is a parameter, so the caller has it too.
-        is_split: some of its tensors are where they are needed.
     """
 
     scope: Scope
     name: str
     module: nn.Module
     use: ast.expr
-    owner: object = None
     is_given: bool = False
-    is_split: bool = False
 
 
 def _holders(astray: Astray, module: nn.Module) -> Iterator[_Holder]:
@@ -100,7 +90,7 @@ def _holders(astray: Astray, module: nn.Module) -> Iterator[_Holder]:
             yield one
         elif device == "cpu" and devices == {device, astray.device}:
             split.append(one)
-    yield from (_Holder(one.scope, one.name, one.module, one.use, one.owner, one.is_given, True) for one in split)
+    yield from split
 
 
 def _holders_at(astray: Astray, site: Site, module: nn.Module) -> Iterator[_Holder]:
@@ -113,12 +103,12 @@ def _holders_at(astray: Astray, site: Site, module: nn.Module) -> Iterator[_Hold
         if isinstance(value, nn.Module) and name != "self" and any(one is module for one in modules_in(value)):
             reached = scope.reaching(is_name(name), use)
             if reached:
-                yield _Holder(scope, name, value, use, None, reached == [None])
+                yield _Holder(scope, name, value, use, reached == [None])
     for name, value in scope.names.items():
         if not name.startswith("__"):
             for key, part in parts_of(value).items():
                 if isinstance(part, nn.Module) and any(one is module for one in modules_in(part)):
-                    yield _Holder(scope, f"{name}.{key}", part, use, value)
+                    yield _Holder(scope, f"{name}.{key}", part, use)
 
 
 def _inside(value: object) -> Iterator[nn.Module]:
@@ -128,92 +118,6 @@ def _inside(value: object) -> Iterator[nn.Module]:
 def _call_at(site: Site) -> ast.expr | None:
     node = node_at(site)
     return node if isinstance(node, ast.expr) else getattr(node, "value", None)
-
-
-# --- where it was made --------------------------------------------------------------------------------------
-
-
-def _made(astray: Astray, holder: _Holder) -> tuple[Scope, ast.expr, str] | None:
-    """The expression that made a module, and what the module is called there."""
-    if holder.owner is not None:
-        link = assigned_attribute(astray.scene.sites, holder.owner, holder.name.partition(".")[2], holder.module)
-        return None if link is None or link.keys else (link.scope, link.node, link.variable)
-    made: Binding | None = None
-    uses, seen = [holder.use], set[int]()
-    while uses and made is None:
-        use = uses.pop()
-        seen.add(id(use))
-        reached = [one for one in holder.scope.reaching(is_name(holder.name), use) if one is not None]
-        made = next((one for one in reached[::-1] if _may_make(holder, one.value)), None)
-        uses += [one.value for one in reached if _is_same(holder, one.value) and id(one.value) not in seen]
-    if made is None or made.keys or not isinstance(made.statement, ast.Assign):
-        return None
-    return holder.scope, made.value, holder.name
-
-
-def _is_same(holder: _Holder, value: ast.expr) -> bool:
-    """Whether an expression is a method call on the variable itself, `net.train()`."""
-    match value:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name))):
-            return name == holder.name
-    return False
-
-
-def _may_make(holder: _Holder, value: ast.expr) -> bool:
-    """Whether an expression may be the one that made a module: a call of another class is not."""
-    if _is_same(holder, value):
-        return False
-    kind = holder.scope.reader.value(value.func) if isinstance(value, ast.Call) else None
-    return not isinstance(kind, type) or kind is type(holder.module)
-
-
-def _moved_where_made(astray: Astray, holder: _Holder) -> Iterator[Advice]:
-    """The line that makes a module moves it too, if nothing has moved it since, and its device is known there."""
-    made = _made(astray, holder)
-    if made is None or not isinstance(made[1], ast.Call):
-        return
-    scope, node, _ = made
-    if isinstance(holder.owner, nn.Module) and scope.site is None:
-        return  # the constructor of a module is not where its parts are moved
-    if holder.is_split and _is_moved_after(scope, holder):
-        return
-    device = next(devices_at(scope, node, astray.device), "" if scope.site is None else f'"{astray.device}"')
-    change = followed_by(scope, node, f".to({device})") if device else None
-    if change is not None:
-        yield Advice(_MOVE, (change,), _told(made))
-
-
-def _is_moved_after(scope: Scope, holder: _Holder) -> bool:
-    """Whether the function that makes a module moves it, on the same line or later."""
-    for node in own_nodes(scope.definition) if scope.definition is not None else ():
-        match node:
-            case ast.Call(func=ast.Attribute(value=receiver, attr=name)) if name in MOVES:
-                held = scope.reader.value(receiver)
-                if held is holder.module or any(isinstance(one, ast.Call) for one in ast.walk(receiver)):
-                    return True
-    return False
-
-
-def _told(made: tuple[Scope, ast.expr, str] | None) -> Step | None:
-    if made is None:
-        return None
-    scope, node, name = made
-    return Step(f"is part of `{name}`, made by `{shortened(scope.source.of(node))}`", scope.place(node))
-
-
-def _of_file(astray: Astray, module: nn.Module) -> Iterator[Advice]:
-    """A module that a variable of the file holds is moved on the line that makes it."""
-    scope = None if astray.scene.user is None else Scope.at(astray.scene.user)
-    for name, value in scope.more_names.items() if scope is not None and not scope.is_module else ():
-        device = astray.met.operand.device.partition(" and ")[0]
-        if isinstance(value, nn.Module) and devices_of(value) == [device] and module in list(modules_in(value)):
-            assert scope is not None
-            link: Link | None = of_global(scope, name)
-            if link is not None and isinstance(link.node, ast.Call):
-                change = followed_by(link.scope, link.node, f".to({device_at(link.scope, link.node, astray.device)})")
-                if change is not None:
-                    told = Step(f"is part of `{name}`, made by `{link.text}`", link.scope.place(link.node))
-                    yield Advice(_MOVE, (change,), told)
 
 
 # --- in a list or dict --------------------------------------------------------------------------------------

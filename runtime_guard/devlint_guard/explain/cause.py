@@ -96,7 +96,7 @@ def cause_of(
     own = RECORD.of(tensor)
     if own is None or not own.root.stack or own.root.after not in (None, tensor.device):
         return None
-    chain = _chain_to(tensor, roots)
+    chain = _chain_to(tensor, roots) or (() if keeper is None else _chain_to(keeper, roots))
     event, copy = own.root, RECORD.copy_of(tensor)
     is_copied = copy is not None and copy.source is own and str(copy.after) == wanted and bool(copy.stack)
     met = None if other is None else RECORD.of(other)
@@ -164,6 +164,11 @@ def _name_in(module: nn.Module, tensor: torch.Tensor) -> tuple[str, bool] | None
     return next(((name, False) for name, one in dictionary_of(module).items() if one is tensor), None)
 
 
+def last_refused(kind: str) -> torch.Tensor | None:
+    """The last operand on a type of devices that an operator, or numpy, refused."""
+    return next((one for one in RECORD.refused if one.device.type == kind.partition(":")[0]), None)
+
+
 def device_given(call: ast.Call) -> ast.expr | None:
     """The device that a factory or a move is given; None if it is given none."""
     told = next((one.value for one in call.keywords if one.arg == "device"), None)
@@ -226,6 +231,10 @@ def _steps(cause: Cause) -> list[Step]:
             ),
         ]
     steps = [Step(_told(cause), cause.made.place)]
+    made = cause.event.source
+    if cause.event.kind is Kind.BATCH and made is not None and made.stack and cause.device != "cpu":
+        what = "moved to" if made.kind is Kind.MOVED else "created on"
+        steps.append(Step(f"has parts that are {what} {made.after} by `{made.stack[0].text}`", made.stack[0].place))
     own = RECORD.of(cause.tensor)
     if own is not None and own is not cause.event and own.stack:
         steps.append(Step(f"takes its device there: `{own.stack[0].text}`", own.stack[0].place))

@@ -100,20 +100,9 @@ def way_of(sites: Sequence[Site], link: Link, device: str) -> list[Link]:
     return _Way(sites, device).followed(link)
 
 
-def assigned_attribute(sites: Sequence[Site], owner: object, name: str, value: object, device: str = "") -> Link | None:
-    """The assignment that gave an attribute of an object its value; of several, one of a value on the device."""
-    return _Way(sites, device).of_attribute(owner, name, (), value)
-
-
 def constructed(sites: Sequence[Site], owner: object) -> tuple[Scope, ast.Call] | None:
     """The call that made an object which a variable of a running function, or an attribute of one, holds."""
     return _Way(sites, "").construction(owner)
-
-
-def of_global(scope: Scope, name: str) -> Link | None:
-    """The assignment of a variable of the file, or of the file that it is imported from."""
-    top = top_of(scope)
-    return None if top is None else _Way((), "").of_variable_of_file(top, name, (), UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)

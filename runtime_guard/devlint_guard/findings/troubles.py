@@ -15,7 +15,14 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, RandomSampler
 
-from devlint_guard.advise.candidates import moved_by_choice, node_of, with_argument, with_constant, with_method
+from devlint_guard.advise.candidates import (
+    moved_by_choice,
+    node_of,
+    passed_on,
+    with_argument,
+    with_constant,
+    with_method,
+)
 from devlint_guard.advise.edits import followed_by, merged, replaced, with_keyword
 from devlint_guard.explain.blame import (
     arguments_of,
@@ -32,7 +39,7 @@ from devlint_guard.explain.cause import default_steps
 from devlint_guard.explain.messages import Message, Trouble
 from devlint_guard.explain.operands import Scene, operand
 from devlint_guard.explain.trail import trail
-from devlint_guard.finding import Change, Finding, Operand, Role, Step
+from devlint_guard.finding import Advice, Change, Finding, Operand, Role, Step
 from devlint_guard.findings.mismatch import apart
 from devlint_guard.findings.parallel import data_parallel, distributed
 from devlint_guard.program.bindings import bindings, own_nodes
@@ -58,7 +65,11 @@ def _host_access(scene: Scene, message: Message) -> Finding:
         else "numpy reads a tensor",
         operands=found,
         help=_copied(scene, found, name),
-        changes=_read_on_cpu(scene, found),
+        changes=(changes := _read_on_cpu(scene, found)),
+        advice=(
+            *([Advice(next(iter(_copied(scene, found, name)), ""), changes)] if changes else []),
+            *(passed_on(scene, found[0], ".detach().cpu()") if found else ()),
+        ),
     )
 
 

@@ -33,7 +33,8 @@ class Event:
         before: the device that a move was from.
         after: the device where its tensors are; None where it leaves them where they are.
         stack: the user's frames that were running.
-        source: the event of what it took its device from: a tensor that was moved, or `x` of `device=x.device`.
+        source: the event of what it took its device from: a tensor that was moved, `x` of `device=x.device`, a part
+            of a batch.
     """
 
     __slots__ = ("after", "before", "by", "kind", "number", "source", "stack")

@@ -162,7 +162,9 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
                 _label_results(plan, result, target)
         else:
             ASIDE.count()
-        origin = _doing.batch or origin
+        batch = _doing.batch
+        if batch is not None:
+            batch.source, origin = origin or batch.source, batch
         if origin is not None and plan.results is not _NOTHING_NEW:
             if plan.results is _ONE_TENSOR:
                 _put_origin(result, origin)

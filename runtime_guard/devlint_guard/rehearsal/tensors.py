@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from devlint_guard.program.replacements import Replacements
+from devlint_guard.record.recorder import RECORD
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.dispatch import marked
 from devlint_guard.rehearsal.labels import (
@@ -300,20 +301,21 @@ def _install_host(replaced: Replacements, tensor: Any) -> None:
         device = label(self)
         if device.type == "cuda":
             if not force:
-                _refuse_numpy(device)
+                _refuse_numpy(self, device)
             self = to(self.detach(), CPU)
         return original(self, force=force)
 
     def array(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         if label(self).type == "cuda":
-            _refuse_numpy(label(self))
+            _refuse_numpy(self, label(self))
         return to_array(self, *args, **kwargs)
 
     replaced.put(tensor, "numpy", _seen_by_modes(numpy))
     replaced.put(tensor, "__array__", array)
 
 
-def _refuse_numpy(device: torch.device) -> None:
+def _refuse_numpy(tensor: Tensor, device: torch.device) -> None:
+    RECORD.refused = [tensor]
     words.refuse(
         f"can't convert {device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
         "first.",
@@ -324,6 +326,7 @@ def _refuse_numpy(device: torch.device) -> None:
 def _install_pinning(replaced: Replacements, tensor: Any) -> None:
     def pin_memory(self: Tensor, device: Any = None) -> Tensor:
         if label(self).type == "cuda":
+            RECORD.refused = [self]
             words.refuse(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
         start()
         if is_pinned(self):
