@@ -407,6 +407,8 @@ class Guard:
 
     def module_called(self, module: Module, frame: FrameType) -> None:
         """Looks a module through that is called for the first time, and counts the calls that end steps."""
+        if has_parameters(module):
+            self._layers.module_called()
         if self._called.get(id(module)) is not module and self.steps.number < FIRST_STEPS:
             self._called[id(module)] = module
             entry = active.responsible(module)

@@ -52,6 +52,30 @@ def without_hint(text: str) -> str:
     return before + after.partition("\n")[2] if hint else before
 
 
+MEETING = {
+    "x @ torch.ones(2, 2, device='meta')": "",
+    "x @ x.to('meta')": "",
+    "x @ nn.Linear(2, 2).to('meta').weight": "",
+    "x @ made": "with torch.device('meta'): made = torch.ones(2, 2)",
+    "x @ net.weight": "net = nn.Linear(2, 2, device='meta')",
+    "with torch.inference_mode(): torch.mm(x, torch.ones(2, 2, device='meta'))": "",
+}
+
+
+@pytest.mark.parametrize("line", MEETING)
+def test_operators_are_looked_at_once_tensors_can_be_apart(tmp_path: Path, line: str) -> None:
+    lines = [
+        "import torch; from torch import nn",
+        "for number in range(1500): x = torch.ones(2, 2) / 2",
+        "assert torch._C._len_torch_dispatch_stack() == 0",
+        MEETING[line],
+    ]
+    write(tmp_path / "program.py", "\n".join([*lines, line]))
+    ended = run(tmp_path, "program.py")
+    assert "line 5, in <module>" in ended.stderr
+    assert "DeviceMismatchError" in ended.stderr
+
+
 @pytest.mark.parametrize("mode", ["raise", "warn", "record"])
 @pytest.mark.parametrize("as_module", [True, False], ids=["module", "script"])
 def test_a_run_that_saw_no_gpu_says_so_and_names_a_rehearsal(tmp_path: Path, mode: str, *, as_module: bool) -> None:

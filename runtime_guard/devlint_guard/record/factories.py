@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import sys
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
@@ -49,8 +50,12 @@ def _noting(function: Callable[..., Any], by: str) -> Callable[..., Any]:
     @functools.wraps(function)
     def made(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
-        if not torch.compiler.is_compiling() and RECORD.is_on:
-            created(result, by, _source if kwargs.get("device") is not None else None)
+        if torch.compiler.is_compiling() or not RECORD.is_on:
+            return result
+        if kwargs.get("device") is not None:
+            created(result, by, _source)
+        elif not RECORD.is_loop(sys._getframe(1)):
+            created(result, by)
         return result
 
     return made

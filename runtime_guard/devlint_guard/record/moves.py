@@ -116,6 +116,6 @@ def _choosing(original: Callable[..., Any]) -> Callable[..., Any]:
         if RECORD.is_listening and threading.current_thread() is threading.main_thread():
             RECORD.default = Event(Kind.DEFAULT, "default device", stacks.stack(), after=self.device)
             if torch.device(device).type != "cpu":
-                RECORD.apart()
+                RECORD.apart(self.device)
 
     return chosen

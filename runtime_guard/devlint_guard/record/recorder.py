@@ -6,7 +6,7 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable, Iterable
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, TypeVar, cast
 
 import torch
@@ -24,6 +24,9 @@ _PLAIN = frozenset({Tensor, nn.Parameter})
 
 MOST_MOVES = 4
 """So many of the last moves of a module are kept."""
+
+MOST_TIMES = 200
+"""So many tensors are noted that one line makes or keeps while all is together."""
 
 
 class _Thread(threading.local):
@@ -75,7 +78,8 @@ class Recorder:
         nones: the stores that were given None at a time.
         last_move: the number of the last move of a module.
         refused: the operands of the last operator that was refused.
-        when_apart: is called once tensors can be on several devices.
+        resting: what is called once tensors can be on several devices: modes that have stepped aside until then.
+        has_meta: some have no data.
     """
 
     def __init__(self) -> None:
@@ -84,8 +88,10 @@ class Recorder:
         self.default: Event | None = None
         self.refused: list[Tensor] = []
         self.nones: set[tuple[CodeType, int]] = set()
-        self.when_apart: Callable[[], None] | None = None
+        self.resting: list[Callable[[], object]] = []
+        self.has_meta = False
         self.thread = _Thread()
+        self._times: dict[tuple[CodeType, int], int] = {}
         self.last_move = 0
         self._stores: dict[int, tuple[weakref.ref[nn.Module], dict[str, Event]]] = {}
         self._applied: dict[int, tuple[weakref.ref[nn.Module], list[Event]]] = {}
@@ -96,6 +102,7 @@ class Recorder:
             one.forget()
         self._stores.clear()
         self._applied.clear()
+        self._times.clear()
         self.refused.clear()
         self.nones.clear()
         self.default = None
@@ -106,11 +113,19 @@ class Recorder:
         """Whether what this thread does now is noted."""
         return self.is_on and not self.thread.is_muted and not torch.compiler.is_compiling()
 
-    def apart(self) -> None:
-        """Tensors can be on several devices from now on."""
-        call, self.when_apart = self.when_apart, None
-        if call is not None:
+    def apart(self, device: torch.device | None = None) -> None:
+        """Tensors can be on several devices from now on, one of them a device."""
+        self.has_meta = self.has_meta or (device is not None and device.type == "meta")
+        for call in self.resting.copy():
             call()
+
+    def is_loop(self, frame: FrameType) -> bool:
+        """Whether the running line of a frame has run very often while all is together: what it does is not noted."""
+        if not self.resting:
+            return False
+        line = frame.f_code, frame.f_lasti
+        self._times[line] = times = self._times.get(line, 0) + 1
+        return times > MOST_TIMES
 
     # --- noted while the program runs ---
 
@@ -133,7 +148,7 @@ class Recorder:
         told = None if source is None else source()
         self.origins.put(result, Event(Kind.CREATED, by, stacks.stack(), after=device, source=told))
         if device.type != "cpu":
-            self.apart()
+            self.apart(device)
 
     @_quietly
     def computed(self, result: Any, operands: Iterable[Any]) -> None:
@@ -169,7 +184,7 @@ class Recorder:
         event.before, event.after = before, after
         self.origins.put(result, event)
         if before != after:
-            self.apart()
+            self.apart(after)
 
     @_quietly
     def applied(self, module: nn.Module, event: Event) -> None:
@@ -184,7 +199,8 @@ class Recorder:
                 entry = self._applied[id(one)] = (weakref.ref(one, gone), [])
             entry[1].append(event)
             del entry[1][:-MOST_MOVES]
-        self.apart()
+        if event.after.type != "cpu" or event.before not in (None, event.after):
+            self.apart(event.after)
 
     @_quietly
     def stored(self, owner: nn.Module, name: str, value: object) -> None:

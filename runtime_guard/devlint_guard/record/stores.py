@@ -76,7 +76,7 @@ def compiled(data: bytes, path: str) -> CodeType:
 
 
 def _kept(value: Any) -> Any:
-    if RECORD.is_on:
+    if RECORD.is_on and not RECORD.is_loop(sys._getframe(1)):
         if isinstance(value, Tensor):
             RECORD.kept([value])
         elif value is None:

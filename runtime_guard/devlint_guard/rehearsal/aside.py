@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
-import itertools
 import sys
 import threading
 import time
@@ -21,10 +20,11 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from devlint_guard.record.recorder import RECORD
 from devlint_guard.rehearsal import labels
 from devlint_guard.rehearsal.machine import MACHINE
 from devlint_guard.watch import scopes
-from devlint_guard.watch.aside import LONG, at_next_line
+from devlint_guard.watch.aside import LONG, all_tensors, at_next_line
 
 _C: Any = torch._C
 
@@ -52,6 +52,7 @@ class Aside:
     def around(self, mode: TorchDispatchMode) -> Iterator[None]:
         """While the main thread runs the body, the mode is in whenever it is needed."""
         self.calm, self.limit, self._mode, self.is_out = 0, LONG, mode, True
+        RECORD.resting.append(self.wake)
         MACHINE.used, scopes.before_entry = self.wake, self.wake
         scopes.follow()
         try:
@@ -74,6 +75,7 @@ class Aside:
             ctypes.pythonapi.Py_AddPendingCall(_wake_later, None)
         elif self._mode is not None:
             self.is_out, self.calm = False, 0
+            RECORD.resting.remove(self.wake)
             scopes.put_in(self._mode)
         return bool(changed)
 
@@ -98,6 +100,7 @@ class Aside:
             tensor.__class__ = _WAKING[kind]
         scopes.take_out(self._mode)
         self.is_out = True
+        RECORD.resting.append(self.wake)
 
 
 ASIDE: Final = Aside()
@@ -118,18 +121,9 @@ def _off_cpu() -> list[Any] | None:
     addresses = labels.off_cpu()
     if not addresses:
         return None if addresses is None else []
-    known: list[Any] = gc.get_objects()
-    is_tensor = map(frozenset(_kinds(Tensor)).__contains__, map(type, known))
-    tensors = itertools.compress(known, is_tensor)
-    found = [one for one in tensors if _C._has_storage(one) and _C._storage_address(one) in addresses]
+    found = [one for one in all_tensors() if _C._has_storage(one) and _C._storage_address(one) in addresses]
     is_complete = addresses == {_C._storage_address(one) for one in found} and not gc.get_freeze_count()
     return found if is_complete and all(type(one) in _WAKING for one in found) else None
-
-
-def _kinds(kind: Any) -> Iterator[Any]:
-    yield kind
-    for one in kind.__subclasses__():
-        yield from _kinds(one)
 
 
 def _waking(kind: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
 
@@ -9,7 +10,9 @@ from torch.optim import Optimizer
 
 from devlint_guard.program.naming import Roots
 from devlint_guard.record import installed
+from devlint_guard.record.recorder import RECORD
 from devlint_guard.watch import scopes, unseen
+from devlint_guard.watch.aside import are_all_on_cpu, at_next_line
 from devlint_guard.watch.ledger import Ledger
 from devlint_guard.watch.operators import OperatorMode, Sink
 from devlint_guard.watch.optimizers import mixes_nothing
@@ -18,6 +21,14 @@ from devlint_guard.watch.steps import Steps
 _lock = threading.RLock()
 _modes: dict[int, OperatorMode] = {}
 """The mode that is on in each thread: guards within a guard share that of the outermost."""
+_has_begun = False
+
+
+def _is_first() -> bool:
+    """Whether this process begins with its first guard: to look for all tensors takes a while."""
+    global _has_begun
+    is_first, _has_begun = not _has_begun, True
+    return is_first
 
 
 class Layers:
@@ -45,6 +56,8 @@ class Layers:
         self._mode: OperatorMode | None = None
         self._thread: int | None = None
         self._records = False
+        self._is_whole = ledger is not None or steps is None
+        self._is_aside = self._was_apart = False
 
     def begin(self, roots: Roots) -> None:
         """Switches on the layers for the present step."""
@@ -56,8 +69,36 @@ class Layers:
             installed.begin()
             self._records = True
             watchers = [] if self.ledger is None else [self.ledger]
-            self._mode = OperatorMode(self._sink, roots=roots, watchers=watchers, failed=self._failed)
+            self._was_apart = self._is_whole or not _is_first() or not are_all_on_cpu()
+            if not self._was_apart:
+                self._rest()
+            calm = None if self._is_whole else functools.partial(at_next_line, self._step_aside)
+            self._mode = OperatorMode(self._sink, roots=roots, watchers=watchers, failed=self._failed, calm=calm)
             self.step()
+
+    def wake(self) -> None:
+        """Looks at operators again, in the steps that are looked at; is called again where a mode cannot be moved."""
+        self._was_apart, self._is_aside = True, False
+        if self.step() and self.wake in RECORD.resting:
+            RECORD.resting.remove(self.wake)
+
+    def module_called(self) -> None:
+        """A module with parameters is about to be called: they may be on a device, if something is."""
+        if self._was_apart:
+            self.wake()
+
+    def _step_aside(self) -> None:
+        """Looks at no operator until tensors can be apart, or a module with parameters is called.
+
+        PyTorch refuses all that would meet on two devices until then, unless something has no data.
+        """
+        if not RECORD.has_meta and self.wake not in RECORD.resting:
+            self._rest()
+            self.step()
+
+    def _rest(self) -> None:
+        self._is_aside = True
+        RECORD.resting.append(self.wake)
 
     def step(self) -> bool:
         """Switches the operators on or off, as the step that is running needs; returns whether they are as it needs.
@@ -97,7 +138,7 @@ class Layers:
 
     @property
     def _is_needed(self) -> bool:
-        return self.ledger is not None or self._steps is None or self._steps.are_looked_at
+        return self._is_whole or (self._steps is not None and self._steps.are_looked_at and not self._is_aside)
 
     def end(self) -> None:
         """Switches everything off."""
@@ -109,6 +150,8 @@ class Layers:
                     _forget(self._thread)
                 scopes.leave()
             if self._records:
+                self._mode = None
+                self.wake()
                 installed.end()
             self._mode, self._thread, self._records = None, None, False
 

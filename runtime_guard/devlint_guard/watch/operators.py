@@ -32,6 +32,7 @@ from devlint_guard.program.uncompiled import UncompiledMode, uncompiled
 from devlint_guard.program.undisturbed import is_of_the_program
 from devlint_guard.record.recorder import RECORD
 from devlint_guard.watch import scopes
+from devlint_guard.watch.aside import LONG
 from devlint_guard.watch.conflicts import Conflict, Value, finding_of
 from devlint_guard.watch.regimes import Regime, regime_of
 
@@ -148,6 +149,7 @@ class OperatorMode(UncompiledMode):
         roots: modules that paths start from, by name.
         watchers: see `Watcher`.
         failed: receives an error of the guard at an operator, which then runs unchecked; None to raise it.
+        calm: is called after so many operators in turn with tensors on the CPU alone that the mode may step aside.
     """
 
     is_moved = True
@@ -159,12 +161,15 @@ class OperatorMode(UncompiledMode):
         roots: Roots | None = None,
         watchers: Sequence[Watcher] = (),
         failed: Callable[[Exception], None] | None = None,
+        calm: Callable[[], object] | None = None,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._sink = sink
         self._roots: Roots = roots or {}
         self._watchers = tuple(watchers)
         self._failed = failed
+        self._calm = calm
+        self._calm_operators = 0
         self._is_on = True
         # By identity, since an overload computes its hash in Python; the overload is kept, and so is its identity.
         self._known: dict[int, tuple[Callable[..., Any], _Plan | None, Overload]] = {}
@@ -232,6 +237,8 @@ class OperatorMode(UncompiledMode):
             run, plan, _ = self._known[id(func)]
         except KeyError:
             run, plan, _ = self._learn(func)
+        if self._calm is not None:
+            self._count(args)
         if plan is not None and not types:
             ended = None
             if plan.compares:
@@ -257,6 +264,17 @@ class OperatorMode(UncompiledMode):
                 RECORD.computed(result, args)
                 return result
         return run(*args, **kwargs) if kwargs else run(*args)
+
+    def _count(self, args: Sequence[Any]) -> None:
+        """Counts the operators in turn whose first tensor is on the CPU."""
+        first = next((one for one in args if one.__class__ in _PLAIN), None)
+        if first is not None and (_function_modes() or not first.is_cpu):
+            self._calm_operators = 0
+            return
+        self._calm_operators += 1
+        if self._calm_operators > LONG and self._calm is not None:
+            self._calm_operators = 0
+            self._calm()
 
     def _learn(self, overload: Overload) -> tuple[Callable[..., Any], _Plan | None, Overload]:
         """What runs an operator met for the first time, and its plan; None where there is nothing to do."""
