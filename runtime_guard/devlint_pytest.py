@@ -29,9 +29,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("devlint")
     group.addoption(
         "--devlint-rehearse",
-        type=int,
         metavar="N",
-        help="run all tests on the CPU as if the machine had N CUDA devices",
+        help="run all tests on the CPU as if the machine had N CUDA devices, one MPS device (mps), or N XPU devices "
+        "(xpu:N)",
     )
     group.addoption(
         "--devlint-guard",
@@ -170,17 +170,22 @@ class _RehearsedTests:
 
     Args:
         config: of the run.
-        devices: how many CUDA devices the machine has.
+        machine: the number or the type of its devices, or both: `2`, `mps`, `xpu:2`.
     """
 
-    def __init__(self, config: pytest.Config, devices: int) -> None:
+    def __init__(self, config: pytest.Config, machine: str) -> None:
+        kind, _, number = f"cuda:{machine}".rpartition(":") if machine.isdigit() else machine.partition(":")
+        if not (number or "1").isdigit():
+            raise pytest.UsageError(f"--devlint-rehearse takes N, TYPE or TYPE:N, and not {machine}")
+        devices = int(number or 1)
         scope = contextlib.ExitStack()
         with _told_as_usage():
             from devlint_guard.rehearsal import rehearse
+            from devlint_guard.report.record import machine as in_words
 
-            scope.enter_context(rehearse(devices))
+            scope.enter_context(rehearse(devices, kind))
         config.add_cleanup(scope.close)
-        self._machine = "1 simulated GPU" if devices == 1 else f"{devices} simulated GPUs"
+        self._machine = in_words(devices, kind)
         self._failed: set[str] = set()
         self._ran: set[str] = set()
         self._counts: Counter[str] = Counter()

@@ -62,6 +62,7 @@ class Rehearsed:
     arguments: tuple[str, ...]
     as_module: bool
     devices: int
+    device_type: str
     steps: int | None
     batches: int | None = None
 
@@ -307,6 +308,7 @@ def attempt(program: Rehearsed, texts: Mapping[str, bytes]) -> Attempt:
             "arguments": program.arguments,
             "as_module": program.as_module,
             "devices": program.devices,
+            "device_type": program.device_type,
             "steps": program.steps,
             "batches": program.batches,
             "texts": {path: data.decode("latin-1") for path, data in texts.items()},
@@ -366,6 +368,7 @@ def to_json(program: Rehearsed, proof: Proof) -> dict[str, Any]:
         "version": 1,
         "command": [program.target, *program.arguments],
         "devices": program.devices,
+        "device_type": program.device_type,
         "exit_code": proof.exit_code,
         **{
             name: {"ending": run.ending, "error": run.error or None, "not_judged": list(run.not_judged)}

@@ -88,6 +88,7 @@ TEXTS = {
     Trouble.DISTRIBUTED: "DistributedDataParallel device_ids and output_device arguments only work",
     Trouble.COLLECTIVE: "No backend type associated with device type cpu",
     Trouble.NO_KERNEL: "Could not run 'aten::some' with arguments from the 'CUDA' backend",
+    Trouble.NO_FLOAT64: "as the MPS framework doesn't support float64",
     Trouble.FORKED: "Cannot re-initialize CUDA in forked subprocess",
     Trouble.INDEX: "indices should be either on cpu or on the same device as the indexed tensor (cpu)",
 }

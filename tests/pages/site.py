@@ -26,7 +26,7 @@ BUILD = REPOSITORY / "build"
 
 NAVIGATION = {
     "Use": ("linter/usage.md", "linter/configuration.md", "linter/formats.md", "linter/editor.md"),
-    "Guard": ("runtime_guard/guard.md", "runtime_guard/rehearsal.md"),
+    "Guard": ("runtime_guard/guard.md", "runtime_guard/rehearsal.md", "runtime_guard/macs-and-intel-gpus.md"),
     "Develop": (
         "CONTRIBUTING.md",
         "rules/write-a-rule.md",

@@ -26,7 +26,11 @@ _MOST_LISTED = 20
     "--limit-batches", type=click.IntRange(min=1), metavar="N", help="Let each DataLoader give N batches an epoch."
 )
 @click.option(
-    "--device-type", default="cuda", show_default=True, help="The type of the simulated devices; so far only cuda."
+    "--device-type",
+    type=click.Choice(["cuda", "mps", "xpu"]),
+    default="cuda",
+    show_default=True,
+    help="The type of the simulated GPUs. A machine has at most one of the type mps.",
 )
 @click.option("--report", metavar="FILE", help="Write a report to this file: .json, .html, or else text.")
 @click.option(
@@ -63,8 +67,6 @@ def rehearse(
     With --check-fixes, these codes are about the script with the fixes: 0 if the run also confirmed every fix, 1 if it
     refuted one, 3 if it neither confirmed nor refuted one.
     """
-    if device_type != "cuda":
-        raise click.UsageError(f"devices of the type {device_type} cannot be rehearsed, only those of the type cuda")
     if unsafe_fixes and not check_fixes:
         raise click.UsageError("--unsafe-fixes goes with --check-fixes")
     if not script:
@@ -78,7 +80,7 @@ def rehearse(
     if check_fixes:
         from devlint.proving import Rehearsed
 
-        program = Rehearsed(script, given, module, devices, steps, limit_batches)
+        program = Rehearsed(script, given, module, devices, device_type, steps, limit_batches)
         return _check_fixes(program, report, unsafe=unsafe_fixes)
     try:
         return launch(
@@ -86,6 +88,7 @@ def rehearse(
             given,
             as_module=module,
             devices=devices,
+            device_type=device_type,
             steps=steps,
             batches=limit_batches,
             report=report,

@@ -32,6 +32,7 @@ class Trouble(enum.Enum):
     DISTRIBUTED = "the module is not where DistributedDataParallel needs it"
     COLLECTIVE = "the backend of a process group does not know the device"
     NO_KERNEL = "an operation does not exist on a device"
+    NO_FLOAT64 = "MPS has no numbers of the type float64"
     FORKED = "CUDA is used in a process that was forked from one that uses it"
     NO_ATTRIBUTE = "a module has no attribute `device`"
 
@@ -55,7 +56,7 @@ class Message:
 
 _PATTERNS: Final[tuple[tuple[Trouble, str], ...]] = (
     # --- from the more particular to the more general ---
-    (Trouble.FORKED, r"Cannot re-initialize CUDA in forked subprocess|CUDA error: initialization error"),
+    (Trouble.FORKED, r"Cannot re-initialize (?:CUDA|XPU) in forked subprocess|CUDA error: initialization error"),
     (Trouble.HOST_ACCESS, r"can't convert (?P<a>\S+) device type tensor to numpy"),
     (
         Trouble.INDEX,
@@ -68,6 +69,8 @@ _PATTERNS: Final[tuple[tuple[Trouble, str], ...]] = (
     (Trouble.PINNED, r"[oO]nly dense CPU tensors can be pinned|cannot pin '"),
     (Trouble.NOT_ON_CPU, r"'(?P<argument>lengths)' argument should be a 1D CPU int64 tensor, but got 1D (?P<b>\S+) "),
     (Trouble.NOT_ON_CPU, r"expected (?P<argument>\w+) to be on (?P<a>cpu), but it's on (?P<b>[^\s,]+)"),
+    (Trouble.NOT_ON_CPU, r"_share_\w+_: only available on CPU"),
+    (Trouble.NO_FLOAT64, r"MPS framework doesn't support float64"),
     (Trouble.CHECKPOINT, r"Attempting to deserialize object on a (?P<type>\S+) device but"),
     (Trouble.CHECKPOINT, r"Attempting to deserialize object on (?P<type>\S+) device (?P<index>\d+) but"),
     (Trouble.META, r"Cannot copy out of meta tensor|cannot be called on meta tensors|is not valid on meta tensor"),
@@ -77,7 +80,7 @@ _PATTERNS: Final[tuple[tuple[Trouble, str], ...]] = (
     (Trouble.NO_DEVICE, r"type torch\.(?P<type>cuda)\.\w+ not available|PyTorch was compiled without CUDA support"),
     (Trouble.NO_DEVICE, r"with arguments from the '(?P<type>MPS|XPU|HPU|MTIA|XLA)' backend"),
     (Trouble.NO_DEVICE, r"The (?P<type>MPS) backend is supported on|Cannot initialize CUDA without|dummy base class"),
-    (Trouble.NO_INDEX, r"invalid device ordinal|Invalid device id"),
+    (Trouble.NO_INDEX, r"invalid device ordinal|Invalid device id|The device index is out of range"),
     (Trouble.NO_INDEX, r"device_index >= 0 && device_index < num_gpus"),
     (Trouble.DEVICE_TEXT, r"Invalid device string: '(?P<text>[^']*)'|Device string must not be empty"),
     (Trouble.DEVICE_TEXT, r"device type at start of device string: (?P<text>\S*)"),
@@ -110,6 +113,14 @@ _PATTERNS: Final[tuple[tuple[Trouble, str], ...]] = (
     (Trouble.APART, r"but got (?P<argument>\w+) on (?P<a>\S+) and \w+ on (?P<b>\S+)"),
     (Trouble.APART, r"found (?:input|parameter) tensor at (?P<a>\S+) and \w+ tensor at (?P<b>\S+)"),
     (Trouble.APART, r"Tensor on device (?P<a>\S+) is not on the expected device (?P<b>[^\s!]+)!"),
+    (
+        Trouble.APART,
+        r"Tensor for argument (?:#\d+ )?'?(?P<argument>\w+)'? is on (?:CPU|(?P<a>\S+) but expected on (?P<b>mps))",
+    ),
+    (
+        Trouble.APART,
+        r"Passed CPU tensor to MPS op|not been allocated on MPS|Expected (?P<argument>\w+)\.is_mps\(\) to be true",
+    ),
     (Trouble.APART, r"Input type \((?P<input>[^)]+)\) and (?P<argument>weight|bias) type \((?P<other>[^)]+)\)"),
     (
         Trouble.APART,
@@ -130,18 +141,22 @@ _PATTERNS: Final[tuple[tuple[Trouble, str], ...]] = (
         r"(?:have|has) the same device|same device type|tensor on a different device|two different devices",
     ),
     (Trouble.APART, r"Found two parameters on different devices|Encountered different devices in metric"),
-    (Trouble.APART, r"expected a CUDA device but found (?P<b>\w+)|too many CPU scalars|CPU Scalar support for"),
+    (
+        Trouble.APART,
+        r"expected an? (?:CUDA|XPU) device but found (?P<b>\w+)|too many CPU scalars|CPU Scalar support for",
+    ),
     (
         Trouble.APART,
         r"hook '(?P<function>[^']+)' has changed the type of value \(was (?P<input>\S+) got (?P<other>[^)]+)\)",
     ),
     (Trouble.APART, r"must be a CPU tensor|CPU tensor, but got tensor on (?P<b>\S+)|assigned grad has data located"),
+    (Trouble.NO_KERNEL, r"operator '(?P<operator>\S+)' is not currently implemented for the (?P<type>MPS|XPU) device"),
     (Trouble.NO_KERNEL, r"Could not run '(?P<operator>\S+)' with arguments from the '(?P<type>CUDA|CPU)' backend"),
 )
 
 _COMPILED: Final = tuple((trouble, re.compile(pattern, re.DOTALL)) for trouble, pattern in _PATTERNS)
 
-_TENSOR_TYPE: Final = re.compile(r"torch\.(?P<module>\w+\.)?\w*Tensor")
+_TENSOR_TYPE: Final = re.compile(r"torch\.(?P<module>\w+\.)?\w*Tensor|(?P<key>[A-Z]{3})\w+Type")
 
 
 def read(error: BaseException) -> Message | None:
@@ -191,6 +206,7 @@ def _message(trouble: Trouble, groups: dict[str, str]) -> Message:
 
 
 def _type_of(tensor_type: str) -> str:
-    """The type of device of `torch.cuda.FloatTensor`, `torch.FloatTensor`."""
+    """The type of device of `torch.cuda.FloatTensor`, `XPUFloatType`, `torch.FloatTensor`."""
     found = _TENSOR_TYPE.match(tensor_type)
-    return found["module"].rstrip(".") if found and found["module"] else "cpu"
+    name = (found["module"] or found["key"]) if found else None
+    return name.rstrip(".").lower() if name else "cpu"

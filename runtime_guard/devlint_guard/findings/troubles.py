@@ -43,6 +43,7 @@ from devlint_guard.finding import Advice, Change, Finding, Operand, Role, Step
 from devlint_guard.findings.mismatch import apart
 from devlint_guard.findings.parallel import data_parallel, distributed
 from devlint_guard.program.bindings import bindings, own_nodes
+from devlint_guard.program.devices import accelerator
 from devlint_guard.program.expressions import Term, attached
 from devlint_guard.program.frames import place_of, text_of
 from devlint_guard.program.functions import Scope
@@ -150,8 +151,18 @@ def _no_kernel(scene: Scene, message: Message) -> Finding:
     )
 
 
+def _no_float64(scene: Scene, message: Message) -> Finding:
+    found = whole_expression(scene, "mps", inside=True)
+    return Finding(
+        "DEV107",
+        f"`{first_name(found)}` would be float64 on {found[0].device}, and float64 exists on the CPU only",
+        operands=found,
+        help=("make it float32 before the move: `.float()`, or `dtype=torch.float32`",),
+    )
+
+
 def _pinned(scene: Scene, message: Message) -> Finding:
-    found = values_on(scene, "cuda") or whole_expression(scene, "cuda")
+    found = values_on(scene, _accelerator()) or whole_expression(scene, _accelerator())
     return Finding(
         "DEV505",
         f"`{first_name(found)}` is on {found[0].device}: only memory of the CPU can be pinned",
@@ -290,21 +301,29 @@ def _chosen(scene: Scene, asked: Operand) -> tuple[Change, ...]:
 def _there(value: object) -> str:
     """The source of a device that is there, instead of one by number."""
     if isinstance(value, str):
-        return '"cuda"' if value.startswith("cuda:") else ""
+        kind, _, number = value.partition(":")
+        return f'"{kind}"' if number else ""
     return "0" if type(value) is int and value > 0 else ""
 
 
+def _accelerator() -> str:
+    """The type of the devices of this process."""
+    found = accelerator()
+    return "cuda" if found is None else found.type
+
+
 def _no_index(scene: Scene, message: Message) -> Finding:
-    count = torch.cuda.device_count()
-    beyond = [one for one in naming_devices(scene, "cuda") if _index(one.device) >= count]
-    found = blamed(beyond) or naming_devices(scene, "cuda")
+    kind = _accelerator()
+    count = getattr(torch, kind).device_count()
+    beyond = [one for one in naming_devices(scene, kind) if _index(one.device) >= count]
+    found = blamed(beyond) or naming_devices(scene, kind)
     ids = _device_ids(scene)
     found = ids or found
     return Finding(
         "DEV401" if ids else "DEV302",
-        f"`{first_name(found)}` asks for {found[0].device or 'others'}, and this process has {_devices(count)}",
+        f"`{first_name(found)}` asks for {found[0].device or 'others'}, and this process has {_devices(kind, count)}",
         operands=found,
-        help=("choose an existing one: `torch.cuda.device_count()`, or `cuda` for the current device",),
+        help=(f"choose an existing one: `torch.{kind}.device_count()`, or `{kind}` for the current device",),
         changes=() if ids or not count else with_constant(scene, found[0], _there),
     )
 
@@ -318,11 +337,11 @@ def _device_ids(scene: Scene) -> tuple[Operand, ...]:
     return blamed(Operand(text_of(site, one.value), Role.UNKNOWN, "", place=place_of(site, one.value)) for one in given)
 
 
-def _devices(count: int) -> str:
+def _devices(kind: str, count: int) -> str:
     """How many there are, in words."""
     if count == 0:
-        return "no CUDA device"
-    return "cuda:0 only" if count == 1 else f"cuda:0 to cuda:{count - 1}"
+        return f"no {kind.upper()} device"
+    return f"{kind}:0 only" if count == 1 else f"{kind}:0 to {kind}:{count - 1}"
 
 
 def _index(device: str) -> int:
@@ -460,13 +479,14 @@ def _module_at(scene: Scene, node: ast.expr) -> nn.Module | None:
 def _collective(scene: Scene, message: Message) -> Finding:
     device = next(iter(message.devices), "cpu")
     found = values_on(scene, device) or whole_expression(scene, device, inside=True)
+    both = "cpu:gloo,xpu:xccl" if _accelerator() == "xpu" else "cpu:gloo,cuda:nccl"
     return Finding(
         "DEV403",
         f"`{first_name(found)}` is on {found[0].device}, for which the process group has no backend",
         operands=found,
         help=(
             "move it to the device of this rank before the collective",
-            'or give the group a backend for both: `init_process_group("cpu:gloo,cuda:nccl")`',
+            f'or give the group a backend for both: `init_process_group("{both}")`',
         ),
     )
 
@@ -478,6 +498,7 @@ WRITERS: Final[dict[Trouble, Callable[[Scene, Message], Finding]]] = {
     Trouble.HOST_ACCESS: _host_access,
     Trouble.NOT_ON_CPU: _not_on_cpu,
     Trouble.NO_KERNEL: _no_kernel,
+    Trouble.NO_FLOAT64: _no_float64,
     Trouble.PINNED: _pinned,
     Trouble.GENERATOR: _generator,
     Trouble.NO_DEVICE: _no_device,

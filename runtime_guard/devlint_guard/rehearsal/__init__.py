@@ -1,4 +1,4 @@
-"""A rehearsal: a program runs on the CPU as if the machine had CUDA devices.
+"""A rehearsal: a program runs on the CPU as if the machine had devices of one type.
 
     with rehearse(devices=2):
         net = Net().cuda()
@@ -7,7 +7,8 @@
 All tensors are plain tensors on the CPU. Each storage has a label that says where it would be (`labels`). A dispatch
 mode compares the labels of an operator's tensors by PyTorch's own rules before the operator runs, and labels what the
 operator makes (`dispatch`, with `plans` and `checks`). What a program asks `torch.cuda` is answered for a pretended
-machine (`machine`, `cuda_api`). It has no native code, and no tie to one build of torch.
+machine (`machine`, `device_api`). Types of devices differ little (`kinds`, `mps`). There is no native code, and no tie
+to one build of torch.
 
     x = torch.ones(2)          aten.ones, called by the program: its storage has no label, and is on the CPU
     y = x.cuda()               a copy, whose storage gets the label cuda:0
@@ -28,8 +29,7 @@ from collections.abc import Iterator
 import torch
 
 from devlint_guard.errors import GuardUsageError
-
-MOST_DEVICES = 64
+from devlint_guard.rehearsal.kinds import KINDS
 
 _is_running = False
 
@@ -45,23 +45,29 @@ def available() -> str:
 
 
 @contextlib.contextmanager
-def rehearse(devices: int = 1, *, from_beginning: bool = False) -> Iterator[None]:
-    """While the body runs, the machine has so many CUDA devices; afterwards torch is as it was.
+def rehearse(devices: int = 1, device_type: str = "cuda", *, from_beginning: bool = False) -> Iterator[None]:
+    """While the body runs, the machine has so many devices of a type; afterwards torch is as it was.
 
     Tensors that were labelled are plain CPU tensors afterwards.
 
     Args:
-        devices: how many devices there are; 0 is a CUDA build of torch on a machine without any.
+        devices: how many devices there are; 0 is a build of torch for such devices on a machine without any.
+        device_type: the type of the devices, `cuda`, `mps` or `xpu`; torch is built for no other type.
         from_beginning: nothing of the program is imported before, so that it has no function of torch as it was. The
             dispatch mode is then out while all tensors are on the CPU.
 
     Raises:
-        GuardUsageError: the number is out of range, the installed torch lacks something that a rehearsal needs, or
-            a rehearsal is running already.
+        GuardUsageError: there is no such type, the number is out of range, the installed torch lacks something that a
+            rehearsal needs, or a rehearsal is running already.
     """
     global _is_running
-    if not 0 <= devices <= MOST_DEVICES:
-        raise GuardUsageError(f"a rehearsal has 0 to {MOST_DEVICES} devices, and not {devices}")
+    kind = KINDS.get(device_type)
+    if kind is None:
+        raise GuardUsageError(
+            f"devices of the type {device_type} cannot be rehearsed, only those of {', '.join(KINDS)}"
+        )
+    if not 0 <= devices <= kind.most:
+        raise GuardUsageError(f"a rehearsal has 0 to {kind.most} devices of the type {kind.name}, and not {devices}")
     if _is_running:
         raise GuardUsageError("a rehearsal is running already")
     missing = available()
@@ -77,7 +83,7 @@ def rehearse(devices: int = 1, *, from_beginning: bool = False) -> Iterator[None
         calls,
         children,
         composites,
-        cuda_api,
+        device_api,
         dispatch,
         distributed,
         faking,
@@ -101,11 +107,11 @@ def rehearse(devices: int = 1, *, from_beginning: bool = False) -> Iterator[None
     if not JOURNAL.path:
         JOURNAL.begin()
     unjudged.UNJUDGED.forget()
-    machine.MACHINE.devices, machine.MACHINE.visible = devices, None
+    machine.MACHINE.kind, machine.MACHINE.devices, machine.MACHINE.visible = kind, devices, None
     machine.MACHINE.is_started = machine.MACHINE.is_bad_fork = machine.MACHINE.judges_cpu = False
     try:
         parts = (
-            cuda_api,
+            device_api,
             tensors,
             types_of_torch,
             calls,
@@ -135,5 +141,5 @@ def rehearse(devices: int = 1, *, from_beginning: bool = False) -> Iterator[None
         labels.forget()
         generators.forget()
         JOURNAL.end()
-        machine.MACHINE.devices, machine.MACHINE.steps, machine.MACHINE.batches = 0, None, None
+        machine.forget()
         _is_running = False

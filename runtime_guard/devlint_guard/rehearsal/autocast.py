@@ -5,8 +5,8 @@
         x @ y                                   # float32
 
 PyTorch has one list of casting kernels for the CPU, and each tensor of a rehearsal is on the CPU. So a function mode
-asks for the labels before each function, and sets what those kernels do. The list for CUDA, which is a little longer,
-is not used.
+asks for the labels before each function, and sets what those kernels do. The list for the device, which differs a
+little, is not used.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from torch.overrides import TorchFunctionMode
 
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal.labels import label
+from devlint_guard.rehearsal.machine import MACHINE
 
 _C: Any = torch._C
 _CASTING: Final = _C.DispatchKeySet(_C.DispatchKey.AutocastCPU)
@@ -42,7 +43,7 @@ class _Gate(TorchFunctionMode):
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         kwargs, wanted = kwargs or {}, _SCOPES.wanted
-        kind = "cuda" if _is_on_device((*args, *kwargs.values())) else "cpu"
+        kind = MACHINE.name if _is_on_device((*args, *kwargs.values())) else "cpu"
         if wanted and kind not in wanted:
             with _C._ExcludeDispatchKeyGuard(_CASTING):
                 return func(*args, **kwargs)
@@ -61,7 +62,7 @@ def install(replaced: Replacements) -> None:
     enter, leave = autocast.__enter__, autocast.__exit__
 
     def __enter__(self: Any) -> Any:  # noqa: N807
-        if self.device not in ("cpu", "cuda") or torch._jit_internal.is_scripting():
+        if self.device not in MACHINE.types or torch._jit_internal.is_scripting():
             return enter(self)
         if not _SCOPES.outer:
             _SCOPES.gate.__enter__()
@@ -74,7 +75,7 @@ def install(replaced: Replacements) -> None:
 
     def __exit__(self: Any, *exc_info: Any) -> Any:  # noqa: N807
         result = leave(self, *exc_info)
-        if self.device in ("cpu", "cuda") and _SCOPES.outer and not torch._jit_internal.is_scripting():
+        if self.device in MACHINE.types and _SCOPES.outer and not torch._jit_internal.is_scripting():
             _SCOPES.wanted, is_enabled, dtype = _SCOPES.outer.pop()
             torch.set_autocast_enabled("cpu", is_enabled)
             torch.set_autocast_dtype("cpu", dtype)
@@ -89,7 +90,7 @@ def install(replaced: Replacements) -> None:
 def _is_on_device(values: Iterable[Any]) -> bool:
     for value in values:
         if isinstance(value, Tensor):
-            if label(value).type == "cuda":
+            if label(value).type == MACHINE.name:
                 return True
         elif isinstance(value, (list, tuple)) and _is_on_device(value):
             return True

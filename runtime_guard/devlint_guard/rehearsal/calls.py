@@ -19,9 +19,11 @@ from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.aside import ASIDE
 from devlint_guard.rehearsal.dispatch import MARKS, RehearsalMode, marked
+from devlint_guard.rehearsal.kinds import MPS
 from devlint_guard.rehearsal.labels import CPU, label, pin, put, seen_device
-from devlint_guard.rehearsal.machine import resolve, start
+from devlint_guard.rehearsal.machine import MACHINE, numbered, resolve, start
 from devlint_guard.rehearsal.tensors import to
+from devlint_guard.rehearsal.unjudged import UNJUDGED
 
 _torch: Any = torch
 _INTERPRETED: Any = torch.fx.Interpreter.call_function.__code__
@@ -91,7 +93,7 @@ def _marking(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
         if type(kwargs.get("device")) is int:
-            kwargs["device"] = torch.device("cuda", kwargs["device"])
+            kwargs["device"] = numbered(kwargs["device"])
         if ASIDE.is_out:
             _wake_for(kwargs)
         before, MARKS.is_marked = MARKS.is_marked, True
@@ -100,9 +102,11 @@ def _marking(function: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             MARKS.is_marked = before
         if kwargs.get("pin_memory") and isinstance(made, Tensor):
-            if label(made).type == "cuda":
+            if label(made).type == MACHINE.name:
                 words.refuse("Only dense CPU tensors can be pinned")
             start()
+            if MACHINE.kind is MPS:
+                UNJUDGED.note(f"{function.__name__}(pin_memory=True) on a machine with MPS")
             pin(made)
         return made
 
@@ -143,10 +147,10 @@ def _from_data(function: Callable[..., Any], *, is_copy: bool) -> Callable[..., 
         device = kwargs.pop("device", None)
         wants_grad = kwargs.pop("requires_grad", False)
         if type(device) is int:
-            device = torch.device("cuda", device)
+            device = numbered(device)
         if device is None and not _is_tensor(args):
             device = _default_device()
-        if device is not None and torch.device(device).type not in ("cpu", "cuda"):
+        if device is not None and torch.device(device).type not in MACHINE.types:
             ASIDE.wake()
             return function(*args, device=device, requires_grad=wants_grad, **kwargs)
         target = None if device is None else resolve(device)
@@ -171,7 +175,7 @@ def _of_parts(function: Callable[..., Any]) -> Callable[..., Any]:
         if wanted is None:
             values = next((one for one in reversed(args) if isinstance(one, Tensor)), kwargs.get("values"))
             wanted = seen_device(values) if isinstance(values, Tensor) else _default_device() or CPU
-        if wanted.type not in ("cpu", "cuda"):
+        if wanted.type not in MACHINE.types:
             return function(*args, device=wanted, **kwargs)
         with marked(), torch._C.DisableTorchFunction():
             return put(function(*args, device=CPU, **kwargs), wanted)
@@ -185,7 +189,7 @@ def _nested(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def called(*args: Any, device: Any = None, **kwargs: Any) -> Any:
         wanted = None if device is None else resolve(device)
-        if wanted is None or wanted.type != "cuda" or kwargs.get("layout") is torch.jagged:
+        if wanted is None or wanted.type != MACHINE.name or kwargs.get("layout") is torch.jagged:
             return function(*args, device=wanted, **kwargs)
         return put(function(*args, device=CPU, **kwargs), wanted)
 
@@ -264,12 +268,12 @@ def _parsing(function: Callable[..., Any]) -> Callable[..., Any]:
         if _is_tensor(args):
             args = (seen_device(args[0]), args[0].dtype, *args[1:])
         elif args and type(args[0]) is int:
-            args = (torch.device("cuda", args[0]), *args[1:])
+            args = (numbered(args[0]), *args[1:])
         if isinstance(kwargs.get("tensor"), Tensor):
             given = kwargs.pop("tensor")
             args = (seen_device(given), given.dtype, *args)
         if type(kwargs.get("device")) is int:
-            kwargs["device"] = torch.device("cuda", kwargs["device"])
+            kwargs["device"] = numbered(kwargs["device"])
         return function(*args, **kwargs)
 
     return called

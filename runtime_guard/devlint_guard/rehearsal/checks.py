@@ -12,8 +12,10 @@ from typing import Any, Final
 import torch
 from torch.utils.weak import WeakIdKeyDictionary
 
-from devlint_guard.rehearsal import distributed, words
-from devlint_guard.rehearsal.labels import ANYWHERE, CPU
+from devlint_guard.rehearsal import distributed, mps, words
+from devlint_guard.rehearsal.kinds import CUDA, MPS, XPU
+from devlint_guard.rehearsal.labels import ANYWHERE, CPU, type_name
+from devlint_guard.rehearsal.machine import MACHINE, wrapper
 from devlint_guard.rehearsal.plans import Operand, Plan
 from devlint_guard.rehearsal.unjudged import UNJUDGED
 from devlint_guard.watch.regimes import Regime
@@ -29,8 +31,8 @@ _returning: Any = WeakIdKeyDictionary()
 """The tensors whose gradients are moved to where they are."""
 
 
-# Operators with a kernel for the CPU and none for CUDA (native_functions.yaml). The others of that kind are those that
-# composite functions choose because the tensors are on the CPU.
+# Operators with a kernel for the CPU and none for CUDA or XPU (native_functions.yaml). The others of that kind are
+# those that composite functions choose because the tensors are on the CPU.
 _WITHOUT_KERNEL: Final = frozenset({"histogram", "_histogramdd_bin_edges", "_histogramdd_from_bin_cts"})
 
 
@@ -61,10 +63,15 @@ def judge(plan: Plan, operands: list[Operand], args: Sequence[Any]) -> torch.dev
     if plan.is_collective and plan.base != "c10d::barrier":
         distributed.check(operands, args)
         return definite[0].device
-    if plan.base in _WITHOUT_KERNEL and any(one.device != CPU for one in definite):
-        raise words.no_kernel(plan.name)
+    if any(one.device != CPU for one in definite):
+        if MACHINE.kind is MPS:
+            mps.check_kernel(plan)
+        elif plan.base in _WITHOUT_KERNEL:
+            raise words.no_kernel(plan.name, MACHINE.kind)
     if len({one.device for one in definite}) == 1:
         return definite[0].device
+    if MACHINE.kind is MPS:
+        mps.refuse(plan, definite)
     if plan.base in _BY_ARGUMENTS:
         return _BY_ARGUMENTS[plan.base](definite, args)
     by_hand = _BY_HAND.get(plan.name) or _BY_HAND.get(plan.base)
@@ -121,7 +128,8 @@ def _elementwise(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     scalars = 0
     for one in operands:
         is_scalar = not one.is_written and one.device == CPU != common and one.tensor.dim() == 0
-        is_taken = plan.base not in _NO_CPU_SCALARS or one.argument == "weight"  # of `lerp`
+        # "weight" is that of `lerp`.
+        is_taken = plan.base not in _NO_CPU_SCALARS or one.argument == "weight" or MACHINE.kind is MPS
         if is_scalar and is_taken:
             scalars += 1
             if scalars > 1:
@@ -129,11 +137,7 @@ def _elementwise(plan: Plan, operands: Sequence[Operand]) -> torch.device:
             _return_gradient(one.tensor)
         elif one.device != common:
             if is_scalar:
-                words.refuse(
-                    "iter.device(arg).is_cuda() INTERNAL ASSERT FAILED at "
-                    '"aten/src/ATen/native/cuda/Loops.cuh":118, please report a bug to PyTorch. '
-                    f"argument {operands.index(one) + 1}: expected a CUDA device but found cpu"
-                )
+                raise words.not_for_the_kernel(operands.index(one) + 1, MACHINE.kind)
             raise words.two_devices(common, one.device)
     return common
 
@@ -174,7 +178,7 @@ def _index_put(operands: list[Operand], args: Sequence[Any]) -> torch.device:
     for one in operands:
         if one.argument != "values" or one.device == own or not one.tensor.dim():
             continue
-        if own != CPU and is_added:
+        if own != CPU and is_added and MACHINE.kind is not MPS:
             words.refuse(f"expected device {own} but got device {one.device} for value tensor")
         is_number = one.device == CPU != own and one.tensor.numel() == 1
         if not (is_number and _is_one_mask(operands)):
@@ -250,14 +254,14 @@ def _addcmul(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     if plan.base == "addcdiv":
         return _same(plan, operands)
     common = _elementwise(plan, operands)
-    if not plan.fit(operands):
+    if not plan.fit(operands) or MACHINE.kind is MPS:
         return common
     for one in operands:
         if one.argument in ("self", "tensor1") and one.device == CPU != common:
             advice = "CPU Scalar support for tensor2 is supported, please swap your tensor1 and tensor2 terms."
             words.refuse(
-                f"CPU Scalar support for {one.argument} argument is not supported when calling addcmul on CUDA "
-                "tensors." + (f" However, {advice}" if one.argument == "tensor1" else "")
+                f"CPU Scalar support for {one.argument} argument is not supported when calling addcmul on "
+                f"{MACHINE.kind.key} tensors." + (f" However, {advice}" if one.argument == "tensor1" else "")
             )
     return common
 
@@ -297,20 +301,20 @@ def _foreach(plan: Plan, operands: Sequence[Operand]) -> torch.device:
 
 def _convolution(operands: list[Operand], args: Sequence[Any]) -> torch.device:
     """Follow Convolution.cpp, check_input_same_type_as_parameters, and the check of the kernel behind it."""
-    first = operands[0]
-    is_mkldnn = first.device == CPU and "Mkldnn" in str(_select_backend(*args))
+    first, kind = operands[0], MACHINE.kind
+    is_mkldnn = first.device == CPU and kind is not MPS and "Mkldnn" in str(_select_backend(*args))
     advice = " or input should be a MKLDNN tensor and {} is a dense tensor" if is_mkldnn else ""
-    if first.device.type == "cuda" or is_mkldnn:
+    if is_mkldnn or (first.device.type == kind.name and kind is not XPU):
         for one in operands[1:]:
             if one.device.type != first.device.type:
                 words.refuse(
-                    f"Input type ({_kind(first)}) and {one.argument} type ({_kind(one)}) should be the same"
-                    + advice.format(one.argument)
+                    f"Input type ({type_name(first.tensor)}) and {one.argument} type ({type_name(one.tensor)}) should "
+                    "be the same" + advice.format(one.argument)
                 )
     for one in operands:
         if one.device != first.device:
-            wrapper = f"wrapper_CUDA_{_convolution_kernel(first, args)}"
-            raise words.not_common(one.argument, one.device, first.device, wrapper)
+            kernel = wrapper(_convolution_kernel(first, args)) if kind is CUDA else ""
+            raise words.not_common(one.argument, one.device, first.device, kernel)
     return first.device
 
 
@@ -321,7 +325,7 @@ def _convolution_kernel(first: Operand, args: Sequence[Any]) -> str:
         if is_transposed:
             return "_slow_conv_transpose3d" if dimensions > 2 else "slow_conv_transpose2d"
         if dimensions > 2:
-            raise words.no_kernel("slow_conv3d_forward")
+            raise words.no_kernel("slow_conv3d_forward", CUDA)
         return "__slow_conv2d_forward"
     if is_transposed:
         return "_cudnn_convolution_transpose"
@@ -331,11 +335,6 @@ def _convolution_kernel(first: Operand, args: Sequence[Any]) -> str:
 
 
 _select_backend: Any = getattr(torch._C, "_select_conv_backend", lambda *args: "")
-
-
-def _kind(operand: Operand) -> str:
-    """Return the name of the old tensor type, `torch.cuda.FloatTensor`."""
-    return str(operand.tensor.type())
 
 
 def _attention(plan: Plan, operands: Sequence[Operand]) -> torch.device:
@@ -355,7 +354,7 @@ def _matrix_with_vector(plan: Plan, operands: Sequence[Operand]) -> torch.device
     matrix, vector = operands[0], operands[-1]
     if not matrix.tensor.dim():
         return vector.device
-    raise words.not_common("mat", matrix.device, vector.device, "wrapper_CUDA_addmv_")
+    raise words.not_common("mat", matrix.device, vector.device, wrapper("addmv_"))
 
 
 def _solve(plan: Plan, operands: Sequence[Operand]) -> torch.device:
@@ -382,7 +381,7 @@ def _nested(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     first = operands[0].device
     for one in operands:
         if one.device != first:
-            raise words.not_common("tensors", one.device, first, "wrapper_CUDA_cat")
+            raise words.not_common("tensors", one.device, first, wrapper("cat"))
     return first
 
 

@@ -14,10 +14,12 @@ import torch
 from torch import Tensor
 
 from devlint_guard.program.replacements import Replacements
-from devlint_guard.rehearsal import words
+from devlint_guard.rehearsal import mps, words
 from devlint_guard.rehearsal.calls import replace_function
 from devlint_guard.rehearsal.dispatch import helpers_on
+from devlint_guard.rehearsal.kinds import MPS
 from devlint_guard.rehearsal.labels import ANYWHERE, CPU, label, seen_device
+from devlint_guard.rehearsal.machine import MACHINE, wrapper
 from devlint_guard.rehearsal.tensors import to
 
 Check = Callable[..., None]
@@ -33,6 +35,9 @@ def install(replaced: Replacements) -> None:
         checked = _fused_cell(getattr(torch, name))
         replace_function(replaced, torch, name, checked)
         replaced.add(torch._VF, name, checked)
+    if MACHINE.kind is MPS:
+        for module in (torch._C._nn, torch.nn.functional):
+            replace_function(replaced, module, "linear", _linear(torch._C._nn.linear))
     attention = _attention(torch._C._nn.scaled_dot_product_attention)
     for module in (torch._C._nn, torch.nn.functional):
         replace_function(replaced, module, "scaled_dot_product_attention", attention)
@@ -176,7 +181,7 @@ def _recurrent(function: Callable[..., Any]) -> Callable[..., Any]:
                             f"Input and {what} tensors are not at the same device, found input tensor at {own} and "
                             f"{what} tensor at {label(one)}"
                         )
-            if own.type == "cuda":
+            if own.type == MACHINE.name:
                 with _without_onednn():
                     return function(*args, **kwargs)
         return function(*args, **kwargs)
@@ -185,19 +190,32 @@ def _recurrent(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _fused_cell(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Follow RNN.cpp: a cell on CUDA multiplies without the biases, and adds them in a kernel of its own."""
+    """Follow RNN.cpp: a cell on CUDA or XPU multiplies without the biases, and adds them in a kernel of its own."""
 
     @functools.wraps(function)
     def called(data: Tensor, hidden: Any, w_ih: Tensor, w_hh: Tensor, *biases: Any, **kwargs: Any) -> Any:
-        if label(data).type == "cuda":
-            states = hidden if isinstance(hidden, (list, tuple)) else (hidden,)
+        states = hidden if isinstance(hidden, (list, tuple)) else (hidden,)
+        if MACHINE.kind is MPS:  # it has no such kernel
+            mps.check_linear((data, w_ih, *biases[:1]))
+            mps.check_linear((states[0], w_hh, *biases[1:2]))
+        elif label(data).type == MACHINE.name:
             for one, weight in ((data, w_ih), (states[0], w_hh)):
                 if label(one) != label(weight):
-                    raise words.not_common("mat2", label(weight), label(one), "wrapper_CUDA_mm")
+                    raise words.not_common("mat2", label(weight), label(one), wrapper("mm"))
             if len(states) > 1 and label(states[1]) != label(data):
-                name = "wrapper_CUDA___thnn_fused_lstm_cell"
+                name = wrapper("__thnn_fused_lstm_cell")
                 raise words.not_common("cx", label(states[1]), label(data), name)
         return function(data, hidden, w_ih, w_hh, *biases, **kwargs)
+
+    return called
+
+
+def _linear(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def called(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
+        if isinstance(input, Tensor) and isinstance(weight, Tensor):
+            mps.check_linear((input, weight, bias))
+        return function(input, weight, bias)
 
     return called
 

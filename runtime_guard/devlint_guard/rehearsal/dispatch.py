@@ -23,7 +23,7 @@ from devlint_guard.record.recorder import RECORD
 from devlint_guard.rehearsal import checks, generators, labels
 from devlint_guard.rehearsal.aside import ASIDE
 from devlint_guard.rehearsal.labels import ANYWHERE, CPU, put
-from devlint_guard.rehearsal.machine import resolve
+from devlint_guard.rehearsal.machine import MACHINE, resolve
 from devlint_guard.rehearsal.plans import Operand, Plan, Results
 from devlint_guard.rehearsal.unjudged import UNJUDGED
 
@@ -210,7 +210,7 @@ def _run_any(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
                 return plan.run(*args, **kwargs)
         if plan.takes_generator:
             generators.check((*args, *kwargs.values()), target, plan.base)
-        if plan.is_random and target is not None and target.type == "cuda":
+        if plan.is_random and target is not None and target.type == MACHINE.name:
             result = _draw(plan, args, kwargs, target)
         else:
             result = plan.run(*args, **kwargs)
@@ -250,7 +250,7 @@ def _judge(plan: Plan, operands: list[Operand], args: Sequence[Any]) -> torch.de
 def _python_kernel(plan: Plan, operands: Sequence[Operand]) -> Any:
     """Return the key of the kernel for the first tensor that is not on the CPU, as PyTorch's dispatcher takes it."""
     kinds = {one.device.type for one in operands}
-    kind = "cuda" if "cuda" in kinds else "cpu"
+    kind = MACHINE.name if MACHINE.name in kinds else "cpu"
     if kind not in plan.python_kernels:
         UNJUDGED.note(f"{plan.name} takes tensors on {kind}, for which it has no kernel in Python")
         kind = next(iter(plan.python_kernels))
@@ -297,9 +297,9 @@ def _device_for(plan: Plan, kwargs: dict[str, Any], own: torch.device | None) ->
     if wanted is None and MARKS.is_interpreted:
         return CPU
     kind = "cpu" if wanted is None else torch.device(wanted).type
-    if kind not in ("cpu", "cuda"):
+    if kind not in MACHINE.types:
         return None
-    if kind == "cuda":
+    if kind == MACHINE.name:
         if _mode_of(_PROXY) is not None:
             UNJUDGED.stop("`make_fx` with a simulated GPU, unless its tensors are fake")
         kwargs["device"] = CPU

@@ -1,4 +1,4 @@
-"""Process groups: gloo carries what NCCL would carry between GPUs, and takes the tensors that NCCL would take."""
+"""Process groups: gloo carries what NCCL or XCCL would carry, and takes the tensors that these would take."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from torch import Tensor
 
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal import words
+from devlint_guard.rehearsal.kinds import CUDA
 from devlint_guard.rehearsal.labels import CPU, label
-from devlint_guard.rehearsal.machine import count, judge_cpu
+from devlint_guard.rehearsal.machine import MACHINE, count, judge_cpu
 from devlint_guard.rehearsal.plans import Operand
 from devlint_guard.rehearsal.unjudged import UNJUDGED
 
-_BOTH = frozenset({"cpu", "cuda"})
+_GLOO = frozenset({"cpu", "cuda"})
+"""The types of devices that gloo is for (distributed_c10d.Backend.backend_capability)."""
 
 _asked: dict[str, tuple[str, frozenset[str]]] = {}
 """By the name of a process group: the backend that the program asked for, and the types of its devices."""
@@ -40,8 +42,9 @@ def install(replaced: Replacements) -> None:
         "init_process_group": _starting(module),
         "new_group": _grouping(module),
         "get_backend": _naming(module),
-        "is_nccl_available": lambda: True,
     }
+    if MACHINE.kind.backend:
+        functions[f"is_{MACHINE.kind.backend}_available"] = lambda: True
     for name, function in functions.items():
         for owner in (distributed, module):
             replaced.put(owner, name, function)
@@ -53,11 +56,6 @@ def install(replaced: Replacements) -> None:
         ("_compute_bucket_assignment_by_size", _buckets_by_device),
     ):
         replaced.put(distributed, name, wrapped(getattr(distributed, name)))
-    replaced.put(torch.cuda.nccl, "version", lambda: (2, 27, 5))
-    accelerator: Any = torch._C._get_accelerator
-    replaced.put(
-        torch._C, "_get_accelerator", lambda check=None: torch.device("cuda") if count() else accelerator(check)
-    )
     import torch.distributed.device_mesh as device_mesh
 
     mesh: Any = device_mesh.DeviceMesh
@@ -65,17 +63,17 @@ def install(replaced: Replacements) -> None:
 
 
 def _mesh(original: Any, replaced: Replacements) -> Any:
-    """Return what makes a mesh; before the first of CUDA devices, random operators of DTensors are prepared."""
+    """Return what makes a mesh; before the first of devices, random operators of DTensors are prepared."""
     is_prepared = False
 
     @functools.wraps(original)
     def init(self: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
         nonlocal is_prepared
-        if device_type == "cuda" and not is_prepared:
+        if device_type == MACHINE.name and not is_prepared:
             import torch.distributed.tensor._random as random
 
             if not hasattr(random, "_PhiloxState"):
-                UNJUDGED.stop("DTensors of CUDA devices with this release of torch")
+                UNJUDGED.stop(f"DTensors of {MACHINE.kind.key} devices with this release of torch")
             replaced.put(random._PhiloxState, "offset", property(_offset, _set_offset))
             is_prepared = True
         original(self, device_type, *args, **kwargs)
@@ -93,9 +91,9 @@ def _set_offset(state: Any, offset: Tensor) -> None:
     state._state = torch._C.Generator().manual_seed(int(offset)).get_state()
 
 
-def uses_nccl() -> bool:
-    """Whether gloo stands for NCCL in a process group."""
-    return any("nccl" in name for name, _ in _asked.values())
+def uses_own_backend() -> bool:
+    """Whether gloo stands for the backend of the devices in a process group."""
+    return any(_is_own(name) for name, _ in _asked.values())
 
 
 def leave_together() -> None:
@@ -139,7 +137,7 @@ def check(operands: Sequence[Operand], args: Sequence[Any]) -> None:
     # A functional collective takes the group's name, as its last argument.
     name: Any = args[-1] if handle is None else torch._C._distributed_c10d.ProcessGroup.unbox(handle).group_name
     kind = operands[0].device.type
-    if isinstance(name, str) and kind in _BOTH and kind not in _asked.get(name, ("", _BOTH))[1]:
+    if isinstance(name, str) and kind in MACHINE.types and kind not in _asked.get(name, ("", _GLOO))[1]:
         words.refuse(f"No backend type associated with device type {kind}")
 
 
@@ -147,13 +145,18 @@ def _types_of(backend: str) -> frozenset[str]:
     """Return the types of devices that a backend is for; a text such as `cpu:gloo,cuda:nccl` names them."""
     if ":" in backend:
         return frozenset(part.partition(":")[0] for part in backend.split(","))
-    return frozenset({"cuda"}) if backend == "nccl" else _BOTH
+    return frozenset({MACHINE.name}) if backend == MACHINE.kind.backend else _GLOO
 
 
 def _substitute(backend: Any) -> tuple[str, Any]:
     """Return the name of the backend that a program asks for, and the one that it gets."""
     name = "" if backend is None else str(backend).lower()
-    return name, "gloo" if "nccl" in name else backend
+    return name, "gloo" if _is_own(name) else backend
+
+
+def _is_own(backend: str) -> bool:
+    """Whether a program asks for the backend that is for the devices alone."""
+    return bool(MACHINE.kind.backend) and MACHINE.kind.backend in backend
 
 
 def _starting(module: Any) -> Any:
@@ -162,13 +165,13 @@ def _starting(module: Any) -> Any:
     @functools.wraps(original)
     def init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> None:
         name, substitute = _substitute(backend)
-        if "nccl" in name and not count():
+        if _is_own(name) and MACHINE.kind is CUDA and not count():
             raise ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!")
         kwargs.pop("device_id", None)
         judge_cpu()
         original(substitute or "gloo", *args, **kwargs)
         # distributed_c10d.BackendConfig: a group without a named backend has that of the accelerator alone.
-        name = name or ("nccl" if count() else "gloo")
+        name = name or (MACHINE.kind.backend if count() else "") or "gloo"
         _asked[module.group.WORLD.group_name] = name, _types_of(name)
 
     return init_process_group
@@ -183,7 +186,7 @@ def _grouping(module: Any) -> Any:
         kwargs.pop("device_id", None)
         made = original(ranks, timeout, substitute, *args, **kwargs)
         if isinstance(made, module.ProcessGroup):
-            default = _asked.get(module.group.WORLD.group_name, ("gloo", _BOTH))
+            default = _asked.get(module.group.WORLD.group_name, ("gloo", _GLOO))
             _asked[made.group_name] = (name, _types_of(name)) if name else default
         return made
 
@@ -209,10 +212,10 @@ def _for_objects(module: Any, name: str) -> Any:
     @functools.wraps(original)
     def device(group: Any = None) -> Any:
         found = original(group)
-        types = _asked.get((group or module.group.WORLD).group_name, ("", _BOTH))[1]
+        types = _asked.get((group or module.group.WORLD).group_name, ("", _GLOO))[1]
         if "cpu" in types:
             return found
-        return "cuda" if isinstance(found, str) else torch.device("cuda")
+        return MACHINE.name if isinstance(found, str) else torch.device(MACHINE.name)
 
     return device
 

@@ -22,6 +22,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal.dispatch import MARKS
 from devlint_guard.rehearsal.labels import CPU
+from devlint_guard.rehearsal.machine import MACHINE
 
 _device_of: Any = torch.ops.prim.device.default
 _helpers: Any = WeakIdKeyDictionary()
@@ -35,7 +36,7 @@ def install(replaced: Replacements) -> None:
     @functools.wraps(of_class)
     def dispatched(cls: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
         result = of_class(cls, func, *args, **kwargs)
-        return CPU if func is _device_of and result.type == "cuda" else result
+        return CPU if func is _device_of and result.type == MACHINE.name else result
 
     @functools.wraps(of_mode)
     def dispatch(
@@ -55,13 +56,13 @@ def install(replaced: Replacements) -> None:
         wanted = kwargs.get("device")
         # PyTorch computes with the numbers themselves where it knows them all.
         is_known = bool(tensors) and all(one.constant is not None for one in fakes)
-        if is_known and wanted is not None and wanted.type == "cuda":
+        if is_known and wanted is not None and wanted.type == MACHINE.name:
             result = of_mode(self, func, types, args, {**kwargs, "device": CPU})
             result.fake_device = wanted
             return result
         result = of_mode(self, func, types, args, kwargs)
         if func is _device_of:
-            return CPU if result.type == "cuda" else result
+            return CPU if result.type == MACHINE.name else result
         if own is None and (is_hidden or fakes) and isinstance(result, FakeTensor):
             _helpers[result] = True
         return result
@@ -72,7 +73,7 @@ def install(replaced: Replacements) -> None:
     def made(*args: Any, device_for_backend_keys: Any = None, **kwargs: Any) -> Any:
         if device_for_backend_keys is None:
             return make(*args, **kwargs)
-        keys = CPU if device_for_backend_keys.type == "cuda" else device_for_backend_keys
+        keys = CPU if device_for_backend_keys.type == MACHINE.name else device_for_backend_keys
         return make(*args, device_for_backend_keys=keys, **kwargs)
 
     replaced.put(Tensor, "_make_subclass", staticmethod(made))

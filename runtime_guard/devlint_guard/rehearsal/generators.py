@@ -9,7 +9,8 @@ from typing import Any, Final
 import torch
 
 from devlint_guard.rehearsal import words
-from devlint_guard.rehearsal.machine import CPU, MACHINE, count, current, judge_cpu, resolve
+from devlint_guard.rehearsal.kinds import MPS
+from devlint_guard.rehearsal.machine import CPU, MACHINE, count, current, judge_cpu, numbered, resolve
 
 _CpuGenerator: Any = torch._C.Generator
 _devices: dict[int, tuple[Any, torch.device]] = {}
@@ -29,7 +30,7 @@ def check(values: Iterable[Any], target: torch.device | None, operator: str) -> 
     for value in values:
         if isinstance(value, _CpuGenerator):
             found = device_of(value)
-            if found.type != target.type and target.type in ("cpu", "cuda"):
+            if found.type != target.type and target.type in MACHINE.types:
                 if operator == "randperm" and target == CPU:  # TensorFactories.cpp, randperm
                     words.refuse(f"Expected a 'cpu' generator device but found '{found}'")
                 raise words.wrong_generator(target.type, found.type)
@@ -42,9 +43,10 @@ def forget() -> None:
 
 
 def _make(kind: type[Generator], device: torch.device) -> Generator:
-    self: Generator = _CpuGenerator.__new__(kind, device=CPU if device.type == "cuda" else device)
-    if device.type == "cuda":
-        _devices[self._cdata] = self, device
+    is_own = device.type == MACHINE.name
+    self: Generator = _CpuGenerator.__new__(kind, device=CPU if is_own else device)
+    if is_own:  # that of MPS has no index (MPSGeneratorImpl.mm)
+        _devices[self._cdata] = self, torch.device("mps") if MACHINE.kind is MPS else device
     return self
 
 
@@ -67,7 +69,7 @@ class Generator(_CpuGenerator):  # type: ignore[misc]
 
 
 class DefaultGenerators:
-    """The generators of all devices, made when they are first asked for: `torch.cuda.default_generators`."""
+    """The generators of all devices, made when they are first asked for, as `torch.cuda.default_generators`."""
 
     def __init__(self) -> None:
         self._made: dict[int, Generator] = {}
@@ -84,7 +86,7 @@ class DefaultGenerators:
         if not 0 <= index < max(count(), MACHINE.devices):
             raise IndexError("tuple index out of range")
         if index not in self._made:
-            generator = self._made[index] = _make(Generator, torch.device("cuda", index))
+            generator = self._made[index] = _make(Generator, numbered(index))
             generator.manual_seed(torch.initial_seed())
         return self._made[index]
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal import words
-from devlint_guard.rehearsal.labels import ANYWHERE, label, put
+from devlint_guard.rehearsal.labels import ANYWHERE, label, put, type_name
 from devlint_guard.rehearsal.tensors import to
 
 _C: Any = torch._C
@@ -144,4 +144,4 @@ def _check_hook(hook: Callable[..., Any], before: Any, after: Any) -> None:
     own, found = label(before), label(after)
     if own.type != found.type and ANYWHERE not in (own, found):
         name = getattr(hook, "__name__", "")
-        words.refuse(f"hook '{name}' has changed the type of value (was {before.type()} got {after.type()})")
+        words.refuse(f"hook '{name}' has changed the type of value (was {type_name(before)} got {type_name(after)})")

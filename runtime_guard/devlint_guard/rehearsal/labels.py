@@ -14,7 +14,10 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
+from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.journal import JOURNAL, PLACED
+from devlint_guard.rehearsal.kinds import CUDA
+from devlint_guard.rehearsal.machine import MACHINE
 
 ANYWHERE: Final = torch.device("meta", 127)
 """Labels a helper tensor that PyTorch's C++ code made for an operation, whose device cannot be seen.
@@ -66,8 +69,32 @@ def seen_device(tensor: Tensor) -> torch.device:
     return CPU if device == ANYWHERE else device
 
 
+def type_name(tensor: Tensor) -> str:
+    """Return the type of a tensor as C++ names it; `torch/csrc/Exceptions.cpp` has Python's names for CPU and CUDA."""
+    name: str = tensor.type()
+    if label(tensor).type != MACHINE.name or MACHINE.kind is CUDA:
+        return name
+    return MACHINE.kind.key + name.rpartition(".")[2].replace("Tensor", "Type")
+
+
+def check_type(dtype: torch.dtype, device: torch.device) -> None:
+    """Refuse a type of numbers that no tensor on a device has.
+
+    Raises:
+        TypeError: it is such a type.
+    """
+    if device.type == MACHINE.name and dtype in MACHINE.kind.refused:
+        raise words.no_float64()
+
+
 def put(tensor: Tensor, device: torch.device) -> Tensor:
-    """Give the memory of a tensor a label, and return the tensor."""
+    """Give the memory of a tensor a label, and return the tensor.
+
+    Raises:
+        TypeError: no tensor on the device has numbers of this type.
+    """
+    if MACHINE.kind.refused:
+        check_type(tensor.dtype, device)
     try:
         storage = _storage_of(tensor)
     except (RuntimeError, NotImplementedError):
@@ -98,6 +125,12 @@ def storage_label(storage: Any) -> torch.device:
     if entry is None:
         return _storage_device(storage)  # type: ignore[no-any-return]
     return CPU if entry[1] == ANYWHERE else entry[1]
+
+
+def memory_on(device: torch.device) -> int:
+    """Return the number of bytes that all storages on a device take."""
+    found = (_Storage._new_with_weak_ptr(reference) for reference, at in known.copy().values() if at == device)
+    return sum(storage.nbytes() for storage in found if storage is not None)
 
 
 _storage_device = _C.StorageBase.device.__get__
@@ -131,7 +164,7 @@ def _note(device: torch.device) -> None:
 
 def used_gpu() -> bool:
     """Whether anything has been on a device of the machine, in this process or in a child."""
-    return "cuda" in _types or "cuda" in JOURNAL.read(PLACED)
+    return MACHINE.name in _types or MACHINE.name in JOURNAL.read(PLACED)
 
 
 def is_wrapper(tensor: Tensor) -> bool:

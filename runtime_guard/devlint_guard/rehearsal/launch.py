@@ -27,7 +27,7 @@ from devlint_guard.rehearsal.unjudged import UNJUDGED, Stopped
 from devlint_guard.rehearsal.verdict import show, stopping, would_raise
 from devlint_guard.report.files import write
 from devlint_guard.report.ranks import path_of_rank
-from devlint_guard.report.record import Record, Rehearsal
+from devlint_guard.report.record import Record, Rehearsal, machine
 from devlint_guard.session import Guard
 
 
@@ -46,6 +46,7 @@ class Result:
 
     Attributes:
         devices: the number of pretended devices.
+        device_type: their type.
         steps: the number of steps that the program's optimizers took.
         seconds: the time that the program ran.
         ending: the end of the program in words.
@@ -59,6 +60,7 @@ class Result:
     """
 
     devices: int
+    device_type: str
     steps: int = 0
     seconds: float = 0.0
     ending: str = "the program ran to its end"
@@ -83,6 +85,7 @@ class Result:
             ending=self.ending,
             error=self.error,
             not_judged=tuple(self.unjudged),
+            device_type=self.device_type,
         )
         told = self.finding
         findings = tuple(told if told is not None and one.key == told.key else one for one in record.findings)
@@ -95,25 +98,27 @@ def launch(
     *,
     as_module: bool = False,
     devices: int = 1,
+    device_type: str = "cuda",
     steps: int | None = None,
     batches: int | None = None,
     report: str | None = None,
     tries: bool = False,
 ) -> int:
-    """Run a program as if the machine had CUDA devices; return the exit code.
+    """Run a program as if the machine had GPUs; return the exit code.
 
     Args:
         target: a script, a folder or archive with a `__main__.py`, or the dotted name of a module.
         arguments: what the program finds in `sys.argv[1:]`.
         as_module: whether `target` is the name of a module, as in `python -m`.
         devices: how many devices the machine has.
+        device_type: their type.
         steps: after how many steps of optimizers the program ends; None for its own end.
         batches: how many batches each loader gives in an epoch; None for all.
         report: a path for a report: `.json`, `.html`, or else text; the guard then records what the program does.
         tries: whether a change is proposed only if the program runs on with it; the program runs again for that.
 
     Raises:
-        GuardUsageError: there is no such program, or the installed torch cannot rehearse.
+        GuardUsageError: there is no such program or machine, or the installed torch cannot rehearse.
     """
     guard = None if report is None else Guard(mode="record", report=report)
     request = {
@@ -121,13 +126,14 @@ def launch(
         "arguments": list(arguments),
         "as_module": as_module,
         "devices": devices,
+        "device_type": device_type,
         "steps": steps,
         "batches": batches,
     }
     trial = Trial(request) if tries else None
     try:
         program = prepare(target, arguments, as_module)
-        result = attempt(program, devices, steps, guard, batches=batches, trial=trial)
+        result = attempt(program, devices, steps, guard, batches=batches, device_type=device_type, trial=trial)
     except KeyboardInterrupt:
         return INTERRUPTED
     _tell(result)
@@ -143,6 +149,7 @@ def attempt(
     watch: AbstractContextManager[object] | None = None,
     *,
     batches: int | None = None,
+    device_type: str = "cuda",
     trial: Trial | None = None,
 ) -> Result:
     """Rehearse a prepared program, and print the traceback of the exception that ends it.
@@ -150,6 +157,7 @@ def attempt(
     Args:
         spec: the program.
         devices: the number of devices of the machine.
+        device_type: their type.
         steps: the number of optimizer steps after which the program ends; None for its own end.
         watch: surrounds the program, such as a guard.
         batches: how many batches each loader gives in an epoch; None for all.
@@ -159,10 +167,10 @@ def attempt(
         GuardUsageError: the installed torch cannot rehearse.
         KeyboardInterrupt: the user has ended the program.
     """
-    result = Result(devices)
+    result = Result(devices, device_type)
     counter = Steps(steps, shown=True)
     began = time.monotonic()
-    with rehearse(devices, from_beginning=True), counter:
+    with rehearse(devices, device_type, from_beginning=True), counter:
         MACHINE.steps, MACHINE.batches = steps, batches
         try:
             with stopping():
@@ -215,9 +223,9 @@ def _judge(error: BaseException, result: Result, trial: Trial | None) -> None:
 
 
 def _tell(result: Result) -> None:
-    gpus = _count(result.devices, "GPU")
     what = f"{_count(result.steps, 'optimizer step')}, {result.seconds:.1f} s"
-    print(f"devlint: rehearsed on a simulated machine with {gpus}: {result.ending} ({what})", file=sys.stderr)
+    where = machine(result.devices, result.device_type)
+    print(f"devlint: rehearsed on {where}: {result.ending} ({what})", file=sys.stderr)
     if result.unjudged:
         print("devlint: not checked:", file=sys.stderr)
         for line in result.unjudged:

@@ -1,4 +1,4 @@
-"""The pretended machine: its CUDA devices, and what the CUDA runtime would know of this process."""
+"""The pretended machine: its devices, and what their driver would know of this process."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from devlint_guard.rehearsal import words
+from devlint_guard.rehearsal.kinds import CUDA, MPS, Kind
 
 _Device: Any = torch.device  # PyTorch's own, which is faster than the class that stands for it
 CPU = torch.device("cpu")
@@ -22,16 +23,18 @@ class Machine:
     """The state of a machine and of its driver.
 
     Attributes:
+        kind: the type of its devices.
         devices: the number of devices that are built in.
         visible: the number of devices that the driver found when it started; None before.
-        is_started: something in this process has started CUDA.
-        is_bad_fork: this process was forked from one in which CUDA had been started.
+        is_started: something in this process has started the driver.
+        is_bad_fork: this process was forked from one in which the driver had been started.
         steps: after how many steps of its optimizers a process ends; None for its own end.
         batches: how many batches a loader gives in an epoch; None for all.
         used: is called before a tensor can be off the CPU.
         judges_cpu: an operator may have to refuse tensors that are all on the CPU.
     """
 
+    kind: Kind = CUDA
     devices: int = 0
     visible: int | None = None
     is_started: bool = False
@@ -41,27 +44,50 @@ class Machine:
     used: Callable[[], object] = bool
     judges_cpu: bool = False
 
+    @property
+    def name(self) -> str:
+        """The name of the type of its devices."""
+        return self.kind.name
+
+    @property
+    def types(self) -> tuple[str, str]:
+        """The types of devices that labels tell apart; PyTorch itself knows where a tensor of another type is."""
+        return "cpu", self.kind.name
+
 
 MACHINE = Machine()
 
 _thread = threading.local()
 
 
+def forget() -> None:
+    """Take the devices away."""
+    MACHINE.devices, MACHINE.steps, MACHINE.batches = 0, None, None
+    _thread.device = 0
+
+
 def after_fork_in_child() -> None:
-    """Note that a process was forked; CUDA cannot be used there if it was started before."""
+    """Note that a process was forked; the devices cannot be used there if they were used before."""
     MACHINE.is_bad_fork = MACHINE.is_bad_fork or MACHINE.is_started
-    torch.cuda._initialized = False
+    _note_started(False)
+
+
+def _note_started(is_started: bool) -> None:
+    """Tell PyTorch's module whether the driver has started; that for MPS does not ask."""
+    module: Any = getattr(torch, MACHINE.name)
+    if hasattr(module, "_initialized"):
+        module._initialized = is_started
 
 
 def count() -> int:
     """Return the number of devices that the program sees.
 
-    Until the driver starts, `CUDA_VISIBLE_DEVICES` decides anew each time. The driver stops at the first entry that
-    names no device (CUDA C++ Programming Guide, "CUDA Environment Variables").
+    Until the driver starts, its environment variable decides anew each time. The driver of CUDA stops at the first
+    entry that names no device (CUDA C++ Programming Guide, "CUDA Environment Variables").
     """
     if MACHINE.visible is not None:
         return MACHINE.visible
-    setting = os.environ.get("CUDA_VISIBLE_DEVICES")
+    setting = os.environ.get(MACHINE.kind.mask)
     if setting is None:
         return MACHINE.devices
     found: set[int] = set()
@@ -75,24 +101,24 @@ def count() -> int:
 
 
 def start() -> None:
-    """Start CUDA, as the first use of a CUDA device does.
+    """Start the driver, as the first use of a device does.
 
     Raises:
-        RuntimeError: the process cannot use CUDA, or there is no device.
+        RuntimeError: the process cannot use the devices, or there is none.
     """
-    if MACHINE.is_bad_fork:
-        raise words.started_in_fork()
+    if MACHINE.is_bad_fork and MACHINE.kind is not MPS:
+        raise words.started_in_fork(MACHINE.kind)
     if MACHINE.visible is None:
         MACHINE.visible = count()
     if not MACHINE.visible:
-        raise words.no_devices()
+        raise words.no_devices(MACHINE.kind)
     MACHINE.is_started = True
-    torch.cuda._initialized = True
+    _note_started(True)
     MACHINE.used()
 
 
 def is_available() -> bool:
-    """Whether there is a device; the question makes the driver read `CUDA_VISIBLE_DEVICES`."""
+    """Whether there is a device; the question makes the driver read its environment variable."""
     MACHINE.visible = count()
     return MACHINE.visible > 0
 
@@ -112,7 +138,7 @@ def set_current(index: int) -> None:
     """Make a device the current one of the calling thread.
 
     Raises:
-        AcceleratorError: there is no such device.
+        RuntimeError: there is no such device.
     """
     start()
     check_index(index)
@@ -120,13 +146,13 @@ def set_current(index: int) -> None:
 
 
 def check_index(index: int) -> None:
-    """Raise what CUDA raises for the index of a device that is not there."""
-    if index >= count():
-        raise words.invalid_ordinal()
+    """Raise what the driver raises for the index of a device that is not there; that of MPS takes every index."""
+    if index >= count() and MACHINE.kind is not MPS:
+        raise words.invalid_ordinal(MACHINE.kind, index, count())
 
 
 def index_of(device: Any) -> int:
-    """Return the index that an argument `device` of a function of `torch.cuda` means."""
+    """Return the index that an argument `device` of a function of `torch.cuda` or its like means."""
     if device is None:
         return current()
     if isinstance(device, int):
@@ -136,19 +162,30 @@ def index_of(device: Any) -> int:
 
 
 def resolve(device: Any) -> torch.device:
-    """Return the device that an argument means, with its index; the use of a CUDA device starts CUDA.
+    """Return the device that an argument means, with its index; the use of a device starts the driver.
 
     Raises:
-        AcceleratorError: there is no such device.
+        RuntimeError: there is no such device.
     """
-    wanted: torch.device = _Device("cuda", device) if isinstance(device, int) else _Device(device)
+    wanted: torch.device = numbered(device) if isinstance(device, int) else _Device(device)
     if wanted.type == "cpu":
         return CPU
-    if wanted.type != "cuda":
+    if wanted.type != MACHINE.name:
         MACHINE.used()
+        if wanted.type in ("cuda", "xpu"):  # torch is not built for it, which C++ may have been told otherwise before
+            getattr(torch, wanted.type)._lazy_init()
         return wanted
     start()
-    index = current() if wanted.index is None else wanted.index
+    index = current() if wanted.index is None or MACHINE.kind is MPS else wanted.index
     check_index(index)
-    found: torch.device = _Device("cuda", index)
-    return found
+    return numbered(index)
+
+
+def numbered(index: int) -> torch.device:
+    """Return the device of the machine with an index, whether it is there or not."""
+    return _Device(MACHINE.name, index)  # type: ignore[no-any-return]
+
+
+def wrapper(kernel: str) -> str:
+    """Return the name of the C++ function in which torchgen's check for a kernel stands; empty if there is no check."""
+    return f"wrapper_{MACHINE.kind.key}_{kernel}" if MACHINE.kind.is_checked else ""

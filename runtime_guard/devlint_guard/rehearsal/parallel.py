@@ -10,13 +10,16 @@ from torch import Tensor
 
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal import words
+from devlint_guard.rehearsal.kinds import CUDA
 from devlint_guard.rehearsal.labels import CPU, label
-from devlint_guard.rehearsal.machine import current
+from devlint_guard.rehearsal.machine import MACHINE, current
 from devlint_guard.rehearsal.tensors import move, to
 
 
 def install(replaced: Replacements) -> None:
-    """Replace the functions, which a CPU build lacks."""
+    """Replace the functions, which a CPU build lacks. There are none for other devices than those of CUDA."""
+    if MACHINE.kind is not CUDA:
+        return
     for name, function in {
         "_scatter": _scatter,
         "_gather": _gather,

@@ -10,9 +10,11 @@ from typing import Any, Final, NamedTuple
 import torch
 from torch import Tensor
 
+from devlint_guard.rehearsal.kinds import KINDS, MPS
 from devlint_guard.rehearsal.labels import label
+from devlint_guard.rehearsal.machine import wrapper
 from devlint_guard.watch.operators import name_of
-from devlint_guard.watch.regimes import Regime, has_cuda_kernel, is_structured, regime_of
+from devlint_guard.watch.regimes import Regime, has_cuda_kernel, is_structured, lacks_kernel, regime_of
 
 
 class Operand(NamedTuple):
@@ -31,7 +33,7 @@ class Operand(NamedTuple):
 
 
 _C: Any = torch._C
-_KEYS: Final = {"cpu": "CPU", "cuda": "CUDA"}
+_KEYS: Final = {"cpu": "CPU"} | {name: kind.key for name, kind in KINDS.items()}
 _IMPLICIT: Final = _C.DispatchKey.CompositeImplicitAutograd
 _COMPOSITE: Final = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
 
@@ -55,6 +57,10 @@ def _python_kernels_of(overload: Any) -> dict[str, Any]:
     composite = next((key for key in _COMPOSITE if key in keys), None)
     found = {kind: key if key in keys else composite for kind, key in _KEYS.items()}
     return {kind: getattr(_C.DispatchKey, key) for kind, key in found.items() if key is not None}
+
+
+# They have a kernel for MPS that no table names (MPSFallback.mm), or only the CPU uses them.
+_ON_MPS: Final = frozenset({"_linalg_svd", "embedding_renorm", "_fused_sdp_choice"})
 
 
 class Parameter(NamedTuple):
@@ -102,6 +108,7 @@ class Plan:
         tensor_positions: which of the positional arguments are such tensors.
         is_random: it draws numbers.
         is_collective: it sends tensors between the ranks of a process group.
+        is_missing_on_mps: it has no kernel for MPS.
         is_packing: it takes lengths on the CPU, and returns sizes on the CPU, wherever the sequences are.
         results: what it returns.
         makes_new: which of the results may be new tensors; views and written arguments are not. An operator that is
@@ -115,6 +122,7 @@ class Plan:
         "generator_position",
         "is_always_composed",
         "is_collective",
+        "is_missing_on_mps",
         "is_packing",
         "is_plain",
         "is_random",
@@ -155,7 +163,8 @@ class Plan:
         self.is_collective = overload.namespace in ("c10d", "_c10d_functional")
         is_special = self.is_packing or self.is_collective or self.base.startswith(("histogram", "_histogram"))
         self.python_kernels = _python_kernels_of(overload)
-        is_special = is_special or self.is_random or bool(self.python_kernels)
+        self.is_missing_on_mps = lacks_kernel(self.name, MPS.key) and self.base not in _ON_MPS
+        is_special = is_special or self.is_random or self.is_missing_on_mps or bool(self.python_kernels)
         self.is_plain = not (self.takes_device or has_keyword or self.takes_generator or is_special)
         self.makes_new = tuple(one.alias_info is None or self.is_always_composed for one in schema.returns)
         if not any(
@@ -205,10 +214,10 @@ class Plan:
 
     @property
     def wrapper(self) -> str:
-        """The name of the C++ function in which the generated check stands, which is part of its message."""
+        """The name of the C++ function in which the generated check stands, which is part of its message; or empty."""
         base, _, overload = self.name.partition(".")
         if any(argument.is_out for argument in self.overload._schema.arguments):
             base += "_out"
         if is_structured(self.name):
-            return f"wrapper_CUDA_{base}" + (f"_{overload}" if overload else "")
-        return f"wrapper_CUDA_{overload}_{base}"
+            return wrapper(base + (f"_{overload}" if overload else ""))
+        return wrapper(f"{overload}_{base}")

@@ -141,7 +141,8 @@ def _answered(request: Mapping[str, Any]) -> dict[str, Any]:
     substitute(texts, replaced)
     spec = prepare(request["target"], request["arguments"], request["as_module"])
     watch = None if request.get("is_trial") else trace
-    result = attempt(spec, request["devices"], request["steps"], watch, batches=request["batches"])
+    kind, batches = request["device_type"], request["batches"]
+    result = attempt(spec, request["devices"], request["steps"], watch, batches=batches, device_type=kind)
     replaced.undo()
     return {
         "outcome": result.outcome.name,

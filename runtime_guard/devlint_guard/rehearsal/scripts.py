@@ -22,8 +22,9 @@ from torch.utils._pytree import tree_leaves
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal.aside import ASIDE
 from devlint_guard.rehearsal.dispatch import MARKS
+from devlint_guard.rehearsal.kinds import KINDS
 from devlint_guard.rehearsal.labels import ANYWHERE, CPU, label, put, seen_device
-from devlint_guard.rehearsal.machine import resolve
+from devlint_guard.rehearsal.machine import MACHINE, resolve
 from devlint_guard.rehearsal.tensors import to
 
 _C: Any = torch._C
@@ -76,7 +77,7 @@ def _reading(read: Callable[..., Any]) -> Callable[..., Any]:
     def loaded(unit: Any, source: Any, map_location: Any, extra_files: dict[str, Any], *args: Any) -> Any:
         wanted = None if map_location is None else resolve(map_location)
         extra = {**extra_files, _LABELS: ""}
-        module = read(unit, source, CPU if wanted is not None and wanted.type == "cuda" else wanted, extra, *args)
+        module = read(unit, source, CPU if wanted is not None and wanted.type == MACHINE.name else wanted, extra, *args)
         devices = json.loads(extra.pop(_LABELS) or "[]")
         extra_files.update(extra)
         for position, one in enumerate(_tensors(module)):
@@ -105,7 +106,8 @@ def _on(made: Tensor, device: torch.device | None) -> Tensor:
 
 
 _define("device(Tensor self) -> Device", seen_device)
-_define("is_cuda(Tensor self) -> bool", lambda self: label(self).type == "cuda")
+for _name in KINDS:
+    _define(f"is_{_name}(Tensor self) -> bool", lambda self, name=_name: label(self).type == name)
 _define("is_cpu(Tensor self) -> bool", lambda self: seen_device(self) == CPU)
 _define("on(Tensor made, Device? device) -> Tensor", _on)
 _define("to(Tensor self, Device? device, ScalarType? dtype) -> Tensor", lambda self, *args: to(self, *args))
@@ -117,7 +119,7 @@ _ASKED = {
     f"{space}::{name}": name
     for space, name in (
         ("prim", "device"),
-        ("prim", "is_cuda"),
+        *(("prim", f"is_{name}") for name in KINDS),
         ("prim", "is_cpu"),
         ("aten", "cpu"),
         ("aten", "cuda"),

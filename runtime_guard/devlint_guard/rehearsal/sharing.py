@@ -11,8 +11,12 @@ import torch
 from torch import Tensor
 
 from devlint_guard.program.replacements import Replacements
+from devlint_guard.rehearsal import words
+from devlint_guard.rehearsal.kinds import CUDA, XPU
 from devlint_guard.rehearsal.labels import CPU, label, put, put_storage, storage_label
-from devlint_guard.rehearsal.machine import resolve
+from devlint_guard.rehearsal.machine import MACHINE, resolve
+
+_multiprocessing: Any = torch.multiprocessing
 
 
 def install(replaced: Replacements) -> None:
@@ -33,8 +37,8 @@ def install(replaced: Replacements) -> None:
     def shared(cls: Any, size: int, *, device: Any = "cpu") -> Any:
         """Make the memory for a batch of a worker (torch/utils/data/_utils/collate.py)."""
         where = torch.device(device)
-        made = new_shared(size, device="cpu" if where.type == "cuda" else where)
-        if where.type == "cuda":
+        made = new_shared(size, device="cpu" if where.type == MACHINE.name else where)
+        if where.type == MACHINE.name:
             put_storage(made, resolve(where))
         return made
 
@@ -47,8 +51,11 @@ def _reduce_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def reduce_tensor(tensor: Tensor) -> Any:
         device = label(tensor)
-        if device.type != "cuda":
+        if device.type != MACHINE.name:
             return original(tensor)
+        if MACHINE.kind is not CUDA:  # torch/csrc/StorageSharing.cpp
+            has_files = MACHINE.kind is XPU and _multiprocessing.get_sharing_strategy() == "file_descriptor"
+            words.refuse(f"_share_{'fd' if has_files else 'filename'}_: only available on CPU")
         return _rebuild, (str(device), *reduce(tensor))
 
     return reduce_tensor

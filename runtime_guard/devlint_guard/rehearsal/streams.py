@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from devlint_guard.rehearsal.machine import check_index, current, index_of, set_current
+from devlint_guard.rehearsal.machine import MACHINE, check_index, current, index_of, numbered, set_current
 
 _numbers = itertools.count(1)
 
@@ -24,14 +24,14 @@ _CURRENT = _Current()
 
 
 class Event:
-    """Stands for `torch.cuda.Event`: everything that was recorded is done."""
+    """Stands for `torch.Event`, `torch.cuda.Event` and its like: everything that was recorded is done."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.device: torch.device | None = None
 
     def record(self, stream: Any = None) -> None:
         """Remember the device of the stream."""
-        self.device = torch.device("cuda", current() if stream is None else stream.device_index)
+        self.device = numbered(current() if stream is None else stream.device_index)
 
     def wait(self, stream: Any = None) -> None:
         """Return at once."""
@@ -49,9 +49,7 @@ class Event:
 
 
 class Stream:
-    """Stands for `torch.cuda.Stream`."""
-
-    device_type = 1
+    """Stands for `torch.Stream`, `torch.cuda.Stream` and its like."""
 
     def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
         self.device_index = index_of(device)
@@ -62,9 +60,14 @@ class Stream:
         self._outer: list[tuple[int, Stream]] = []
 
     @property
+    def device_type(self) -> int:
+        """The number of the type of its device."""
+        return MACHINE.kind.number
+
+    @property
     def device(self) -> torch.device:
         """The device of the stream."""
-        return torch.device("cuda", self.device_index)
+        return numbered(self.device_index)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Stream):

@@ -13,8 +13,10 @@ from devlint_guard.program.replacements import Replacements
 from devlint_guard.record.recorder import RECORD
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.dispatch import marked
+from devlint_guard.rehearsal.kinds import MPS
 from devlint_guard.rehearsal.labels import (
     CPU,
+    check_type,
     is_pinned,
     label,
     pin,
@@ -22,8 +24,9 @@ from devlint_guard.rehearsal.labels import (
     put_wrapper,
     seen_device,
     storage_label,
+    type_name,
 )
-from devlint_guard.rehearsal.machine import resolve, start
+from devlint_guard.rehearsal.machine import MACHINE, numbered, resolve, start
 
 _C: Any = torch._C
 _Base: Any = _C.TensorBase
@@ -73,7 +76,7 @@ class _Attribute(property):
 
 def _install_devices(replaced: Replacements, tensor: Any) -> None:
     replaced.put(tensor, "device", _Attribute(seen_device))
-    replaced.put(tensor, "is_cuda", _Attribute(lambda self: label(self).type == "cuda"))
+    replaced.put(tensor, f"is_{MACHINE.name}", _Attribute(lambda self: label(self).type == MACHINE.name))
     replaced.put(tensor, "is_cpu", _Attribute(lambda self: seen_device(self).type == "cpu"))
     replaced.put(tensor, "get_device", _get_device)
     replaced.put(tensor, "grad", _Attribute(_Base.grad.__get__, _set_grad, _Base.grad.__delete__))
@@ -90,12 +93,12 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
     """Check what python_variable.cpp, THPVariable_set_grad, checks."""
     if isinstance(value, Tensor):
         own, given = label(self), label(value)
-        if own.type != given.type and {own.type, given.type} <= {"cpu", "cuda"}:
+        if own.type != given.type and {own.type, given.type} <= {*MACHINE.types}:
             words.refuse(
                 f"attempting to assign a gradient with device type '{given.type}' to a tensor with device type "
                 f"'{own.type}'. Please ensure that the gradient and the tensor are on the same device"
             )
-        if own != given and own.type == "cuda":
+        if own != given and own.type == MACHINE.name:
             # C++ writes each index as a character, and Python reads the text up to the first that is 0.
             text = (
                 f"attempting to assign a gradient located on device with index '{chr(given.index)}' to a tensor "
@@ -138,6 +141,7 @@ class _Move(torch.autograd.Function):
 
 
 def _copied(tensor: Tensor, device: torch.device, options: dict[str, Any]) -> Tensor:
+    check_type(options.get("dtype", tensor.dtype), device)
     with marked():
         return torch.ops.aten._to_copy.default(tensor, device=device, **options)  # type: ignore[no-any-return]
 
@@ -165,7 +169,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return self
     names = dict(zip(("dtype", "non_blocking", "copy"), _with_dtype(args), strict=False)) | kwargs
     names = {name: value for name, value in names.items() if value is not None}
-    if not {target.type, own.type} <= {"cpu", "cuda"}:
+    if not {target.type, own.type} <= {*MACHINE.types}:
         return _original_to(self, target, **names)  # type: ignore[no-any-return]
     if target == own:
         return _original_to(self, **names) if names else self
@@ -194,13 +198,18 @@ def _wanted_device(
     return None, args, kwargs
 
 
-def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    wanted = "cuda" if device is None else device
-    target = resolve(wanted)
-    if target.type != "cuda":
-        raise RuntimeError("Invalid device, must be cuda device")
-    options = {} if memory_format is None else {"memory_format": memory_format}
-    return to(self, target, **options)
+def _moving_to(name: str) -> Callable[..., Tensor]:
+    """Return what stands for `Tensor.cuda` or `Tensor.xpu`."""
+
+    def move_to(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+        target = resolve(name if device is None else device)
+        if target.type != name:
+            raise RuntimeError(f"Invalid device, must be {name} device")
+        options = {} if memory_format is None else {"memory_format": memory_format}
+        return to(self, target, **options)
+
+    move_to.__name__ = name
+    return _seen_by_modes(move_to)
 
 
 def _cpu(self: Tensor, memory_format: Any = None) -> Tensor:
@@ -238,7 +247,7 @@ def legacy(
     kwargs = dict(kwargs)
     if kwargs.get("device") is not None:
         wanted = kwargs.pop("device")
-        kind = "cuda" if isinstance(wanted, int) else torch.device(wanted).type
+        kind = MACHINE.name if isinstance(wanted, int) else torch.device(wanted).type
         if kind != device.type:
             words.refuse(f"legacy constructor expects device type: {device.type} but device type: {kind} was passed")
         device = resolve(wanted)
@@ -258,13 +267,13 @@ def _constructor(*args: Any, **kwargs: Any) -> Any:
 
 
 def _make_wrapper_subclass(*args: Any, **kwargs: Any) -> Any:
-    """Stand for the constructor of classes that wrap tensors: autograd knows no CUDA device here."""
+    """Stand for the constructor of classes that wrap tensors: autograd knows only the CPU here."""
     has_position = len(args) > _DEVICE_OF_WRAPPER
     given = args[_DEVICE_OF_WRAPPER] if has_position else kwargs.get("device")
     device = CPU if given is None else resolve(given)
-    if device.type == "cuda" and has_position:
+    if device.type == MACHINE.name and has_position:
         args = (*args[:_DEVICE_OF_WRAPPER], CPU, *args[_DEVICE_OF_WRAPPER + 1 :])
-    elif device.type == "cuda":
+    elif device.type == MACHINE.name:
         kwargs["device"] = CPU
     return put_wrapper(_Base._make_wrapper_subclass(*args, **kwargs), device)
 
@@ -281,7 +290,8 @@ def _set(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 def _install_moves(replaced: Replacements, tensor: Any) -> None:
     replaced.put(tensor, "to", _seen_by_modes(to))
-    replaced.put(tensor, "cuda", _seen_by_modes(_cuda))
+    for name in ("cuda", "xpu"):
+        replaced.put(tensor, name, _moving_to(name))
     replaced.put(tensor, "cpu", _seen_by_modes(_cpu))
     replaced.put(tensor, "type_as", _seen_by_modes(_type_as))
     replaced.put(tensor, "new_tensor", _new_tensor)
@@ -299,14 +309,14 @@ def _install_host(replaced: Replacements, tensor: Any) -> None:
 
     def numpy(self: Tensor, *, force: bool = False) -> Any:
         device = label(self)
-        if device.type == "cuda":
+        if device.type == MACHINE.name:
             if not force:
                 _refuse_numpy(self, device)
             self = to(self.detach(), CPU)
         return original(self, force=force)
 
     def array(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if label(self).type == "cuda":
+        if label(self).type == MACHINE.name:
             _refuse_numpy(self, label(self))
         return to_array(self, *args, **kwargs)
 
@@ -325,10 +335,12 @@ def _refuse_numpy(tensor: Tensor, device: torch.device) -> None:
 
 def _install_pinning(replaced: Replacements, tensor: Any) -> None:
     def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-        if label(self).type == "cuda":
+        if label(self).type == MACHINE.name:
             RECORD.refused = [self]
-            words.refuse(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
+            words.refuse(f"cannot pin '{type_name(self)}' only dense CPU tensors can be pinned")
         start()
+        if MACHINE.kind is MPS:  # Memory.cpp, _pin_memory: its memory is that of a device
+            raise words.other_storage(CPU, numbered(0))
         if is_pinned(self):
             return self
         made = self.detach().clone()

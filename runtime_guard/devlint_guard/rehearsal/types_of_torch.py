@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from devlint_guard.program.replacements import Replacements
+from devlint_guard.rehearsal.kinds import MPS
 from devlint_guard.rehearsal.labels import CPU, label
-from devlint_guard.rehearsal.machine import current, start
+from devlint_guard.rehearsal.machine import MACHINE, current, numbered, start
 from devlint_guard.rehearsal.tensors import legacy, to
 
 _torch: Any = torch
-_cuda: Any = torch.cuda
 _RealDevice: Any = torch.device
 
 _DTYPES = {
@@ -34,16 +34,21 @@ def install(replaced: Replacements) -> None:
     """Replace the types and the functions that take them."""
     if not _takes_numbers():
         replaced.put(torch, "device", device)
+    _old_types.clear()
+    owners = (_torch,) if MACHINE.kind is MPS else (_torch, getattr(_torch, MACHINE.name))  # MPS has no names for them
     for name, dtype in _DTYPES.items():
         original = getattr(torch, name)
-        for owner in (torch, _cuda):
+        for owner in owners:
             members = {
                 "dtype": dtype,
-                "is_cuda": owner is _cuda,
+                "is_on_device": owner is not torch,
+                "is_cuda": owner is torch.cuda,
                 "original": original,
                 "__module__": owner.__name__,
             }
-            replaced.put(owner, name, _OldType(name, (_OldTensor,), members))
+            made = _old_types[f"{owner.__name__}.{name}"] = _OldType(name, (_OldTensor,), members)
+            if hasattr(owner, name):  # of the devices, only CUDA has them (python_tensor.cpp, all_declared_types)
+                replaced.put(owner, name, made)
     _install_type(replaced)
     _install_default(replaced)
 
@@ -83,7 +88,7 @@ class device(metaclass=_DeviceType):  # noqa: N801  (PyTorch's name)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: D102  (the class says it)
         if len(args) == 1 and not kwargs and type(args[0]) is int:
-            return _RealDevice("cuda", args[0])
+            return numbered(args[0])
         return _RealDevice(*args, **kwargs)
 
 
@@ -91,10 +96,12 @@ class _OldType(type):
     """The type of the old types, which are no base classes of the tensors that are their instances."""
 
     dtype: torch.dtype
-    is_cuda: bool
+    is_on_device: bool
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, Tensor) and (instance.dtype, instance.is_cuda) == (cls.dtype, cls.is_cuda)
+        if not isinstance(instance, Tensor) or instance.dtype != cls.dtype:
+            return False
+        return (label(instance).type == MACHINE.name) == cls.is_on_device
 
     def __repr__(cls) -> str:
         return f"<class '{cls.__module__}.{cls.__name__}'>"
@@ -104,26 +111,28 @@ class _OldTensor:
     """The base of the old types; a call makes a tensor on the CPU or on the current device."""
 
     dtype: torch.dtype
-    is_cuda: bool
+    is_on_device: bool
     is_sparse = False
     layout = torch.strided
     original: Any
     """PyTorch's own type for the CPU."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        if cls.is_cuda:
+        if cls.is_on_device:
             start()
-        where = torch.device("cuda", current()) if cls.is_cuda else CPU
+        where = numbered(current()) if cls.is_on_device else CPU
         with torch._C._DisableTorchDispatch():
             return legacy(cls.original, cls.dtype, where, args, kwargs)
+
+
+_old_types: dict[str, type] = {}
+"""The old types by their names."""
 
 
 def _old_type(wanted: object) -> type[_OldTensor] | None:
     """Return the old type that is meant, given as itself or by its name; None for everything else."""
     if isinstance(wanted, str):
-        module, _, name = wanted.rpartition(".")
-        owner = {"torch": _torch, "torch.cuda": _cuda}.get(module)
-        wanted = getattr(owner, name, None) if name in _DTYPES else None
+        wanted = _old_types.get(wanted)
     return wanted if isinstance(wanted, type) and issubclass(wanted, _OldTensor) else None
 
 
@@ -134,12 +143,12 @@ def _install_type(replaced: Replacements) -> None:
     def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
         if dtype is None:
             text = str(original(self))
-            return text.replace("torch.", "torch.cuda.", 1) if label(self).type == "cuda" else text
+            return text.replace("torch.", f"torch.{MACHINE.name}.", 1) if label(self).type == MACHINE.name else text
         wanted = _old_type(dtype)
-        if wanted is not None and wanted.is_cuda:
+        if wanted is not None and wanted.is_on_device:
             start()
             own = label(self)
-            return to(self, own if own.type == "cuda" else torch.device("cuda", current()), wanted.dtype)
+            return to(self, own if own.type == MACHINE.name else numbered(current()), wanted.dtype)
         if wanted is not None:
             return to(self, CPU, wanted.dtype)
         return original(self, dtype, non_blocking, **kwargs)
@@ -152,11 +161,11 @@ def _install_default(replaced: Replacements) -> None:
 
     def set_default_tensor_type(t: Any, /) -> None:
         wanted = _old_type(t)
-        if wanted is not None and wanted.is_cuda:
+        if wanted is not None and wanted.is_on_device:
             # A program can observe two effects: the default dtype, and factories whose default device is CUDA. Only
             # the factories need a device.
             torch.set_default_dtype(wanted.dtype)
-            torch.set_default_device("cuda")
+            torch.set_default_device(MACHINE.name)
             return
         torch.set_default_device(None)
         original(t if wanted is None else wanted.original)

@@ -17,11 +17,12 @@ from devlint_guard.explain.messages import read
 from devlint_guard.finding import Finding
 from devlint_guard.findings.explanation import annotate, forget_note
 from devlint_guard.program.frames import is_installed
-from devlint_guard.rehearsal.distributed import uses_nccl
+from devlint_guard.rehearsal.distributed import uses_own_backend
+from devlint_guard.rehearsal.machine import MACHINE
 from devlint_guard.rehearsal.unjudged import UNJUDGED
 
-_OF_THE_CPU: Final = re.compile(
-    r"not linked with support for cuda|not compiled with CUDA|from the 'CUDA' backend.* is only available for"
+_OF_THE_CPU: Final = (
+    "not linked with support for {0.name}|not compiled with {0.key}|from the '{0.key}' backend.* is only available for"
 )
 """What a build of torch for the CPU says where PyTorch's own code has left the rehearsal."""
 
@@ -47,10 +48,10 @@ def stopping() -> Iterator[None]:
         yield
     except Exception as error:
         text, found = str(error), error.__traceback__
-        is_native = _OF_THE_CPU.search(text) is not None
+        is_native = re.search(_OF_THE_CPU.format(MACHINE.kind), text) is not None
         while found is not None and found.tb_next is not None:
             found = found.tb_next
-        if found is not None and (is_native or (uses_nccl() and "gloo" in text.lower())):
+        if found is not None and (is_native or (uses_own_backend() and "gloo" in text.lower())):
             UNJUDGED.stop(f"this on the CPU ({text.splitlines()[0].partition('. ')[0]})", found.tb_frame)
         raise
 

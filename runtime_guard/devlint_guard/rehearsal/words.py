@@ -1,8 +1,9 @@
-"""PyTorch's words: the exceptions that a machine with CUDA devices would raise.
+"""PyTorch's words: the exceptions that a machine with devices would raise.
 
 PyTorch rewords its messages from time to time. The words here were compared with those of torch 2.13, and their parts
 stand in the libraries of all releases in `KNOWN` (`tests.guard.rehearsal.worded`). In every other release a message
-begins with "PyTorch would refuse", since its words may differ.
+begins with "PyTorch would refuse", since its words may differ. So does the message of an operator on MPS whose words
+nobody has compared.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 import torch
+
+from devlint_guard.rehearsal.kinds import CUDA, MPS, XPU, Kind
 
 KNOWN: Final = frozenset({(2, 11), (2, 12), (2, 13), (2, 14)})
 """The releases whose words these are."""
@@ -27,9 +30,9 @@ _ASYNCHRONOUS: Final = (
 _CudaError: Callable[[str], Exception] = getattr(torch, "AcceleratorError", RuntimeError)
 
 
-def refusal(message: str, kind: type[Exception] = RuntimeError) -> Exception:
-    """Return the exception for an operation that PyTorch refuses, with its message in a known release."""
-    return kind(message if _is_known else f"PyTorch would refuse: {message}")
+def refusal(message: str, kind: type[Exception] = RuntimeError, *, is_known: bool = True) -> Exception:
+    """Return the exception for an operation that PyTorch refuses, with its message if that is known."""
+    return kind(message if is_known and _is_known else f"PyTorch would refuse: {message}")
 
 
 def refuse(message: str, kind: type[Exception] = RuntimeError) -> NoReturn:
@@ -37,25 +40,44 @@ def refuse(message: str, kind: type[Exception] = RuntimeError) -> NoReturn:
     raise refusal(message, kind)
 
 
-# --- the CUDA runtime (c10/cuda/CUDAException.cpp; torch/cuda/__init__.py, _lazy_init) ---
+# --- the drivers (c10/cuda/CUDAException.cpp; torch/cuda/__init__.py, _lazy_init; c10/xpu/XPUFunctions.cpp;
+#     mps/EmptyTensor.cpp) ---
 
 
-def invalid_ordinal() -> Exception:
+def invalid_ordinal(kind: Kind, index: int, count: int) -> Exception:
     """Return the exception for the index of a device that is not there."""
+    if kind is XPU:
+        return RuntimeError(f"The device index is out of range. It must be in [0, {count}), but got {index}.")
     hint = "GPU device may be out of range, do you have enough GPUs?\n"
     return _CudaError(f"CUDA error: invalid device ordinal\n{hint}{_ASYNCHRONOUS}")
 
 
-def no_devices() -> Exception:
-    """Return the exception for the use of CUDA on a machine without devices."""
-    return RuntimeError("No CUDA GPUs are available")
+_NO_DEVICES: Final = {
+    CUDA: "No CUDA GPUs are available",
+    MPS: "The MPS backend is supported on macOS 14.0+. Current OS version can be queried using `sw_vers`",
+    XPU: "No XPU devices are available.",
+}
 
 
-def started_in_fork() -> Exception:
-    """Return the exception for the use of CUDA in a process forked from one that uses CUDA."""
+def no_devices(kind: Kind) -> Exception:
+    """Return the exception for the use of a type of devices on a machine without devices."""
+    return RuntimeError(_NO_DEVICES[kind])
+
+
+def started_in_fork(kind: Kind) -> Exception:
+    """Return the exception for the use of devices in a process forked from one that uses them."""
     return RuntimeError(
-        "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' "
-        "start method"
+        f"Cannot re-initialize {kind.key} in forked subprocess. To use {kind.key} with multiprocessing, you must use "
+        "the 'spawn' start method"
+    )
+
+
+def no_float64() -> Exception:
+    """Return the exception for a tensor of float64 on MPS (mps/EmptyTensor.cpp)."""
+    return refusal(
+        "Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64. Please use float32 "
+        "instead.",
+        TypeError,
     )
 
 
@@ -90,11 +112,17 @@ def other_options(dtype: torch.dtype, device: Any, tensor_dtype: torch.dtype, te
 
 
 def not_common(argument: str, device: Any, common: Any, wrapper: str) -> Exception:
-    """Return what the check in a generated wrapper raises (c10::impl::common_device_check_failure)."""
-    return refusal(
+    """Return what the check in a generated wrapper raises (c10::impl::common_device_check_failure).
+
+    Without a wrapper, a check by hand raises it, in other words.
+    """
+    text = (
         f"Expected all tensors to be on the same device, but got {argument} is on {device}, different from other "
-        f"tensors on {common} (when checking argument in method {wrapper})"
+        f"tensors on {common}"
     )
+    if not wrapper:
+        return refusal(text, is_known=False)
+    return refusal(f"{text} (when checking argument in method {wrapper})")
 
 
 def two_devices(one: Any, other: Any) -> Exception:
@@ -102,8 +130,19 @@ def two_devices(one: Any, other: Any) -> Exception:
     return refusal(f"Expected all tensors to be on the same device, but found at least two devices, {one} and {other}!")
 
 
+def not_for_the_kernel(number: int, kind: Kind) -> Exception:
+    """Return what a kernel raises for a 0-dim CPU tensor that it cannot read (cuda/Loops.cuh; xpu/sycl/Loops.h)."""
+    file, line, device = '"aten/src/ATen/native/cuda/Loops.cuh"', 118, "a CUDA device"
+    if kind is XPU:
+        file, line, device = '"xpu/sycl/Loops.h"', 646, "an XPU device"
+    return refusal(
+        f"iter.device(arg).is_{kind.name}() INTERNAL ASSERT FAILED at {file}:{line}, please report a bug to PyTorch. "
+        f"argument {number}: expected {device} but found cpu"
+    )
+
+
 def too_many_cpu_scalars() -> Exception:
-    """Return what TensorIterator raises for a second 0-dim CPU tensor beside CUDA tensors."""
+    """Return what TensorIterator raises for a second 0-dim CPU tensor beside tensors on a device."""
     return refusal("Trying to pass too many CPU scalars to non-CPU kernel!")
 
 
@@ -127,8 +166,14 @@ def wrong_generator(wanted: str, found: str) -> Exception:
     return refusal(f"Expected a '{wanted}' device type for generator but found '{found}'")
 
 
-def no_kernel(operator: str) -> Exception:
-    """Return what the dispatcher raises for an operator without a kernel for CUDA (ATen/core/dispatch)."""
+def no_kernel(operator: str, kind: Kind) -> Exception:
+    """Return what the dispatcher raises for an operator without a kernel for a type of devices.
+
+    The words are those of ATen/core/dispatch; those of MPSFallback.mm and of XPUFallback.cpp go on with advice.
+    """
+    if kind is not CUDA:
+        text = f"The operator 'aten::{operator}' is not currently implemented for the {kind.key} device. "
+        return refusal(text, NotImplementedError)
     return refusal(
         f"Could not run 'aten::{operator}' with arguments from the 'CUDA' backend. This could be because the operator "
         "doesn't exist for this backend, or was omitted during the selective/custom build process (if using custom "

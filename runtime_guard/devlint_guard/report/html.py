@@ -10,7 +10,7 @@ from devlint_guard.program.frames import source_line
 from devlint_guard.report.html_ledger import ledger
 from devlint_guard.report.html_modules import modules
 from devlint_guard.report.markup import at, bytes_of, chip, colour, counted, escape, marked, spread_of, stack
-from devlint_guard.report.record import Allowed, Part, Record, Rehearsal
+from devlint_guard.report.record import Allowed, Part, Record, Rehearsal, machine
 from devlint_guard.report.summary import described, unseen
 
 _STYLE = Path(__file__).with_name("page.css")
@@ -109,13 +109,13 @@ def _rehearsal(rehearsal: Rehearsal | None) -> str:
     """How a rehearsal ended, and what was not judged."""
     if rehearsal is None:
         return ""
-    machine = f"a simulated machine with {counted(rehearsal.devices, 'GPU')}"
+    where = machine(rehearsal.devices, rehearsal.device_type)
     error = f'<p class="torch">{escape(rehearsal.error)}</p>\n' if rehearsal.error else ""
     items = "".join(f"<li>{escape(line)}</li>" for line in rehearsal.not_judged)
     unjudged = f'<p class="note">Not checked:</p>\n<ul>{items}</ul>\n' if items else ""
     return (
         f'<section id="rehearsal">\n<h2>Rehearsal</h2>\n<div class="card">\n'
-        f"<p>On {machine}: {escape(rehearsal.ending)} ({counted(rehearsal.steps, 'optimizer step')}).</p>\n"
+        f"<p>On {where}: {escape(rehearsal.ending)} ({counted(rehearsal.steps, 'optimizer step')}).</p>\n"
         f"{error}{unjudged}</div>\n</section>"
     )
 

@@ -180,6 +180,7 @@ class Rehearsal:
         ending: the outcome in words.
         error: the class and the text of the exception that ended the program; empty without one.
         not_judged: a sentence for each thing that was not judged.
+        device_type: the type of the pretended devices.
     """
 
     devices: int
@@ -189,6 +190,13 @@ class Rehearsal:
     ending: str
     error: str
     not_judged: tuple[str, ...]
+    device_type: str = "cuda"
+
+
+def machine(devices: int, device_type: str) -> str:
+    """Return a pretended machine in words."""
+    number = "1 GPU" if devices == 1 else f"{devices} GPUs"
+    return f"a simulated machine with {number}" + ("" if device_type == "cuda" else f" of the type {device_type}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,13 @@ def has_cuda_kernel(name: str) -> bool:
     return "CUDA" in _keys(_entries().get(name, ""))
 
 
+def lacks_kernel(name: str, key: str) -> bool:
+    """Whether an ATen overload has kernels for the CPU and for CUDA, and none for the backend with a dispatch key."""
+    entry = _entries().get(name, "")
+    keys = _keys(entry) | _keys(_entries().get(_field(entry, "structured_delegate"), ""))
+    return {"CPU", "CUDA"} <= keys and key not in keys and not any("Composite" in one for one in keys)
+
+
 @functools.cache
 def _entries() -> dict[str, str]:
     """The text of each entry, by the overload's name."""

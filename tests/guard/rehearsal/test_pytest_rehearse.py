@@ -75,7 +75,7 @@ def run(folder: Path, *arguments: str) -> Ended:
 
 def test_the_tests_of_a_project_run_on_gpus_that_are_not_there(tmp_path: Path) -> None:
     ended = run(tmp_path, "--devlint-rehearse=2")
-    summary = ended.stdout.partition("devlint rehearsal on 2 simulated GPUs")[2]
+    summary = ended.stdout.partition("devlint rehearsal on a simulated machine with 2 GPUs")[2]
     assert "2 passed, 3 would raise, 2 not checked, 1 failed for another reason" in summary, ended.stdout
     refused = refusal("Expected all tensors to be on the same device")
     assert f"test_some.py::test_wrong would raise RuntimeError: {refused}" in summary
@@ -103,7 +103,8 @@ def test_a_machine_with_one_gpu_skips_what_needs_two(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (("--devlint-rehearse=65",), "a rehearsal has 0 to 64 devices"),
-        (("--devlint-rehearse=two",), "invalid int value: 'two'"),
+        (("--devlint-rehearse=two",), "devices of the type two cannot be rehearsed"),
+        (("--devlint-rehearse=mps:2",), "a rehearsal has 0 to 1 devices of the type mps"),
         (("--devlint-rehearse=2", "--devlint-guard"), "exclude each other"),
     ],
 )

@@ -1,0 +1,338 @@
+"""What torch.cuda or torch.xpu, torch.accelerator and torch.backends say of the pretended machine."""
+
+from __future__ import annotations
+
+import contextlib
+import types
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+import torch
+
+from devlint_guard.program.replacements import Replacements
+from devlint_guard.rehearsal import generators, mps, words
+from devlint_guard.rehearsal.kinds import CUDA, MPS, XPU
+from devlint_guard.rehearsal.labels import memory_on
+from devlint_guard.rehearsal.machine import (
+    MACHINE,
+    check_index,
+    count,
+    current,
+    index_of,
+    is_available,
+    numbered,
+    set_current,
+    start,
+)
+from devlint_guard.rehearsal.streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream
+from devlint_guard.rehearsal.streams import forget as forget_streams
+
+_torch: Any = torch
+_C: Any = torch._C
+_cuda: Any = torch.cuda
+
+_MEMORY: Final = 80 << 30
+_PROPERTIES: Final = types.SimpleNamespace(
+    name="Pretended GPU",
+    major=9,
+    minor=0,
+    total_memory=_MEMORY,
+    multi_processor_count=132,
+    gcnArchName="",
+    uuid="pretended",
+    warp_size=32,
+    max_threads_per_multi_processor=2048,
+    regs_per_multiprocessor=65536,
+    shared_memory_per_block=49152,
+    shared_memory_per_block_optin=232448,
+    L2_cache_size=50 << 20,
+    is_integrated=0,
+    is_multi_gpu_board=0,
+    has_fp16=True,
+    has_fp64=True,
+    has_bfloat16_conversions=True,
+    has_subgroup_matrix_multiply_accumulate=True,
+)
+
+
+def _returns(value: Any) -> Callable[..., Any]:
+    def constant(*args: Any, **kwargs: Any) -> Any:
+        return value
+
+    return constant
+
+
+def _own(value: Any) -> Any:
+    """Return a function object for one name alone: Dynamo knows torch's functions by identity, one name for each."""
+    if not isinstance(value, types.FunctionType):
+        return value
+    return types.FunctionType(value.__code__, value.__globals__, value.__name__, value.__defaults__, value.__closure__)
+
+
+def _set_device(device: Any) -> None:
+    index = device if isinstance(device, int) else index_of(device)
+    if index >= 0:
+        set_current(index)
+
+
+def _exchange(index: int) -> int:
+    if index < 0:
+        return -1
+    before = current()
+    set_current(index)
+    return before
+
+
+def _maybe_exchange(index: int) -> int:
+    if index < 0:
+        return -1
+    before = current()
+    if index < count() and MACHINE.is_started:
+        set_current(index)
+    return before
+
+
+def _properties(device: Any = None) -> Any:
+    start()
+    index = index_of(device)
+    if not 0 <= index < count():
+        raise words.invalid_ordinal(XPU, index, count()) if MACHINE.kind is XPU else AssertionError("Invalid device id")
+    return _PROPERTIES
+
+
+_peaks: dict[int, int] = {}
+"""The most bytes on each device that somebody has asked for."""
+
+
+def _memory(device: Any = None) -> int:
+    index = index_of(device)
+    found = memory_on(numbered(index))
+    _peaks[index] = max(found, _peaks.get(index, 0))
+    return found
+
+
+def _peak(device: Any = None) -> int:
+    _memory(device)
+    return _peaks[index_of(device)]
+
+
+def _forget_peaks(device: Any = None) -> None:
+    _peaks.clear()
+
+
+def _statistics(index: int) -> dict[str, Any]:
+    figures = {"all": {"current": _memory(index), "peak": _peak(index)}}
+    return {"allocated_bytes": figures, "reserved_bytes": figures}
+
+
+def _synchronize(device: Any = None) -> None:
+    start()
+    if device is not None:
+        check_index(index_of(device))
+
+
+def install(replaced: Replacements) -> None:
+    """Replace the functions that ask a driver or a build for the devices."""
+    replaced.put(_torch, "Stream", Stream)
+    replaced.put(_torch, "Event", Event)
+    replaced.put(_torch, "Generator", generators.Generator)
+    forget_streams()
+    _peaks.clear()
+    if MACHINE.kind is MPS:
+        mps.install(replaced)
+    else:
+        module = getattr(_torch, MACHINE.name)
+        _install_runtime(replaced, module)
+        _install_memory(replaced, module)
+        _install_streams(replaced, module)
+        _install_random(replaced, module)
+    if MACHINE.kind is CUDA:
+        _install_builds(replaced)
+    else:
+        _install_no_cuda(replaced)
+    _install_accelerator(replaced)
+
+
+def _put(replaced: Replacements, owners: Iterable[Any], functions: Mapping[str, Any]) -> None:
+    """Replace those of the functions that a module has."""
+    for owner in owners:
+        for name, function in functions.items():
+            if hasattr(owner, name):
+                replaced.put(owner, name, _own(function))
+
+
+def _install_runtime(replaced: Replacements, module: Any) -> None:
+    replaced.put(module, "_initialized", False)  # `machine.start` sets it, and it is put back at the end
+    functions: dict[str, Any] = {
+        "_is_compiled": _returns(True),
+        "is_available": is_available,
+        "device_count": count,
+        "current_device": _current_device,
+        "init": start,
+        "_lazy_init": start,
+        "is_initialized": lambda: MACHINE.is_started and not MACHINE.is_bad_fork,
+        "_is_in_bad_fork": lambda: MACHINE.is_bad_fork,
+        "get_device_name": lambda device=None: _properties(device).name,
+        "get_device_properties": _properties,
+        "can_device_access_peer": _returns(True),
+        "synchronize": _synchronize,
+        "is_bf16_supported": _returns(True),
+        "ipc_collect": _returns(None),
+        "get_arch_list": lambda: ["sm_90"],
+        "_exchange_device": _exchange,
+        "_maybe_exchange_device": _maybe_exchange,
+        "is_current_stream_capturing": _returns(False),
+    }
+    if MACHINE.kind is CUDA:  # those of XPU are made of what stands here
+        functions["set_device"] = _set_device
+        functions["get_device_capability"] = lambda device=None: (_properties(device).major, _properties(device).minor)
+    _put(replaced, [module], functions)
+    for name, function in {
+        "getDevice": current,
+        "setDevice": _set_device,
+        "exchangeDevice": _exchange,
+        "maybeExchangeDevice": _maybe_exchange,
+        "getDeviceCount": count,
+        "synchronize": _returns(None),
+        "isCurrentStreamCapturing": _returns(False),
+        "getCurrentRawStream": _returns(0),
+        "isInBadFork": lambda: MACHINE.is_bad_fork,
+    }.items():
+        replaced.add(_C, f"_{MACHINE.name}_{name}", _own(function))
+
+
+def _current_device() -> int:
+    start()
+    return current()
+
+
+def _install_memory(replaced: Replacements, module: Any) -> None:
+    if MACHINE.kind is CUDA and not hasattr(_C, "_cuda_CUDAAllocator_AllocatorState"):
+        # `torch._dynamo.reset` imports a file that names the type, if CUDA is available; only CUDA graphs use it.
+        replaced.add(_C, "_cuda_CUDAAllocator_AllocatorState", object)
+    functions: dict[str, Any] = {
+        "memory_summary": _returns(""),
+        "memory_stats": lambda device=None: {},
+        "mem_get_info": _returns((_MEMORY * 7 // 8, _MEMORY)),
+        "set_per_process_memory_fraction": _returns(None),
+        "empty_cache": _returns(None),
+        "reset_peak_memory_stats": _forget_peaks,
+        "reset_accumulated_memory_stats": _returns(None),
+        "list_gpu_processes": _returns(""),
+    }
+    for name in ("memory_allocated", "memory_reserved", "memory_cached"):
+        functions |= {name: _memory, f"max_{name}": _peak}
+    for name in ("memory_allocated", "memory_cached"):
+        functions[f"reset_max_{name}"] = _forget_peaks
+    _put(replaced, (module, module.memory), functions)
+
+
+def _install_streams(replaced: Replacements, module: Any) -> None:
+    functions = {
+        "Stream": Stream,
+        "Event": Event,
+        "stream": StreamContext,
+        "StreamContext": StreamContext,
+        "current_stream": current_stream,
+        "default_stream": default_stream,
+        "set_stream": set_stream,
+    }
+    _put(replaced, [module], functions)
+    _put(replaced, [module.streams], {"Stream": Stream, "Event": Event})
+
+
+def _install_random(replaced: Replacements, module: Any) -> None:
+    default = generators.DEFAULTS
+
+    def seed_current(seed: int) -> None:
+        if count():
+            default.current.manual_seed(int(seed))
+
+    def seed_all(seed: int) -> None:
+        for generator in default:
+            generator.manual_seed(int(seed))
+
+    def state_of(device: Any = None) -> torch.Tensor:
+        start()
+        state: torch.Tensor = default.of(index_of(device)).get_state()
+        return state
+
+    def put_state(state: torch.Tensor, device: Any = None) -> None:
+        start()
+        default.of(index_of(device)).set_state(state)
+
+    def put_states(states: Any) -> None:
+        for index, state in enumerate(states):
+            put_state(state, index)
+
+    functions: dict[str, Any] = {
+        "manual_seed": seed_current,
+        "manual_seed_all": seed_all,
+        "seed": lambda: seed_current(torch.initial_seed()),
+        "seed_all": lambda: seed_all(torch.initial_seed()),
+        "initial_seed": lambda: default.current.initial_seed(),
+        "get_rng_state": state_of,
+        "get_rng_state_all": lambda: [state_of(index) for index in range(count())],
+        "set_rng_state": put_state,
+        "set_rng_state_all": put_states,
+    }
+    _put(replaced, (module, module.random), functions)
+    replaced.put(module, "default_generators", default)
+
+
+def _install_builds(replaced: Replacements) -> None:
+    backends: Any = torch.backends
+    replaced.put(backends.cudnn, "is_available", lambda: count() > 0)
+    replaced.put(backends.cudnn, "version", _returns(91000))
+    replaced.put(backends.cudnn, "is_acceptable", _returns(False))
+    replaced.put(backends.cuda, "is_built", _returns(True))
+    if _torch.version.cuda is None:
+        replaced.put(_torch.version, "cuda", "12.8")
+    # Without NCCL, torch.nn.parallel.comm adds with ordinary operators.
+    replaced.put(_cuda.nccl, "is_available", _returns(False))
+    replaced.put(_cuda.nccl, "version", _returns((2, 27, 5)))
+    for name in ("range_push", "range_pop", "mark"):
+        replaced.put(_cuda.nvtx, name, _returns(0))
+    replaced.put(_cuda.nvtx, "range", lambda *args, **kwargs: contextlib.nullcontext())
+
+
+def _install_no_cuda(replaced: Replacements) -> None:
+    """Make a build of torch with CUDA one without, which a build for the CPU is."""
+
+    def refuse(*args: Any) -> None:
+        raise AssertionError("Torch not compiled with CUDA enabled")
+
+    if torch.version.cuda is not None:
+        functions = {"is_available": _returns(False), "device_count": _returns(0), "init": refuse, "_lazy_init": refuse}
+        _put(replaced, [_cuda], functions)
+        replaced.put(torch.backends.cuda, "is_built", _returns(False))
+        replaced.put(torch.version, "cuda", None)
+
+
+def _install_accelerator(replaced: Replacements) -> None:
+    def own(check: Any = None) -> torch.device:
+        return torch.device(MACHINE.name)
+
+    def host(check: Any = None) -> torch.device:
+        return own() if count() else torch.device("cpu")
+
+    for name, function in {
+        "_get_accelerator": host,
+        "_accelerator_getAccelerator": own,
+        "_accelerator_deviceCount": count,
+        "_accelerator_setDeviceIndex": _set_device,
+        "_accelerator_getDeviceIndex": _current_device,
+        "_accelerator_exchangeDevice": _exchange,
+        "_accelerator_maybeExchangeDevice": _maybe_exchange,
+        "_accelerator_synchronizeDevice": _synchronize,
+        "_accelerator_getStream": current_stream,
+        "_accelerator_setStream": set_stream,
+        "_accelerator_isAllocatorInitialized": _returns(True),
+        "_accelerator_emptyCache": _returns(None),
+        "_accelerator_emptyHostCache": _returns(None),
+        "_accelerator_getDeviceStats": _statistics,
+        "_accelerator_getMemoryInfo": _returns((_MEMORY * 7 // 8, _MEMORY)),
+        "_accelerator_resetPeakStats": _forget_peaks,
+        "_accelerator_resetAccumulatedStats": _returns(None),
+    }.items():
+        replaced.add(_C, name, _own(function))
