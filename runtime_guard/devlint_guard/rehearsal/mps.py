@@ -1,7 +1,7 @@
-"""What is particular to MPS: what `torch.mps` says, and how its kernels compare devices.
+"""The particulars of MPS: the answers of `torch.mps`, and the comparison of devices by kernels.
 
 torchgen writes no comparison into the kernels for MPS: each of them compares by hand, or does not. Each rule follows
-the source that it names. Where nobody knows the words of a kernel, the message begins with "PyTorch would refuse".
+the source that it names. If the words of a kernel are not known, the message begins with "PyTorch would refuse".
 """
 
 from __future__ import annotations
@@ -73,30 +73,17 @@ def check_kernel(plan: Plan) -> None:
         raise words.no_kernel(plan.name, MPS)
 
 
-_SAME_GPU: Final = (
-    "Tensor for argument #{} '{}' is on CPU, but expected it to be on GPU (while checking arguments for {})"
-)
-_CHECK: Final = (
-    "Expected {}.is_mps() to be true, but got false.  (Could this error message be improved?  If so, please report an "
-    "enhancement request to PyTorch.)"
-)
+_SAME_GPU: Final = "Tensor for argument {} is on CPU, but expected it to be on GPU (while checking arguments for mm)"
 _WORDS: Final = {
-    ("mm", "self"): _SAME_GPU.format(1, "mat1", "mm"),
-    ("mm", "mat2"): _SAME_GPU.format(2, "mat2", "mm"),
-    **{
-        ("addmm", name): _SAME_GPU.format(number, name, "addmm_out_mps_impl")
-        for number, name in enumerate(("self", "mat1", "mat2"), start=1)
-    },
-    **{("bmm", name): "Placeholder storage has not been allocated on MPS device!" for name in ("self", "mat2")},
-    **{(name, batch): _CHECK.format(batch) for name in ("addbmm", "baddbmm") for batch in ("batch1", "batch2")},
-    **{(name, "vec"): _CHECK.format("vec") for name in ("mv", "addmv")},
+    ("mm", "self"): _SAME_GPU.format("#1 'mat1'"),
+    ("mm", "mat2"): _SAME_GPU.format("#2 'mat2'"),
+    ("bmm", "self"): "Placeholder storage has not been allocated on MPS device!",
+    ("bmm", "mat2"): "Placeholder storage has not been allocated on MPS device!",
     ("index_select", "index"): "Passed CPU tensor to MPS op",
     ("embedding", "indices"): "Passed CPU tensor to MPS op",
 }
-"""What a kernel says of a tensor on the CPU, by the names of the operator and of the argument.
-
-The sources are LinearAlgebra.mm with TensorUtils.cpp, Blas.mm, OperationUtils.mm and OperationUtils.h.
-"""
+"""What a kernel says of a tensor on the CPU, by the names of the operator and of the argument (LinearAlgebra.mm with
+TensorUtils.cpp, OperationUtils.mm, OperationUtils.h)."""
 
 
 def refuse(plan: Plan, operands: Sequence[Operand]) -> None:

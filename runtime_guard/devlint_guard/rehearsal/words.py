@@ -2,8 +2,8 @@
 
 PyTorch rewords its messages from time to time. The words here were compared with those of torch 2.13, and their parts
 stand in the libraries of all releases in `KNOWN` (`tests.guard.rehearsal.worded`). In every other release a message
-begins with "PyTorch would refuse", since its words may differ. So does the message of an operator on MPS whose words
-nobody has compared.
+begins with "PyTorch would refuse", since its words may differ. The same holds for operators on MPS with
+unknown words.
 """
 
 from __future__ import annotations

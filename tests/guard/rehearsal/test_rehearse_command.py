@@ -286,13 +286,7 @@ def test_a_rehearsal_of_the_cpu_alone_says_so(tmp_path: Path, program: str, devi
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ("missing.py",),
-        ("--device-type", "hpu", "program.py"),
-        ("--device-type", "mps", "--devices", "2", "program.py"),
-        ("--devices", "65", "program.py"),
-        ("-m", "no.module"),
-    ],
+    [("missing.py",), ("--device-type", "hpu", "program.py"), ("--devices", "65", "program.py"), ("-m", "no.module")],
 )
 def test_wrong_usage_is_a_sentence(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     ended = rehearse(tmp_path, RIGHT, *arguments)
