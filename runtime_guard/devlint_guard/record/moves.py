@@ -29,6 +29,8 @@ def install(replaced: Replacements) -> None:
     replaced.put(nn.Module, "_apply", _applying(nn.Module._apply))
     replaced.put(torch.cuda, "_lazy_init", _starting(torch.cuda._lazy_init))
     replaced.put(DeviceContext, "__init__", _choosing(DeviceContext.__init__))
+    autograd: Any = torch.autograd
+    replaced.put(autograd, "_make_grads", _muting(autograd._make_grads))
 
 
 def _moving(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -107,6 +109,20 @@ def _starting(original: Callable[..., Any]) -> Callable[..., Any]:
         RECORD.apart()
 
     return _lazy_init
+
+
+def _muting(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns what makes helper tensors in each step, which are no tensors of the program's."""
+
+    @functools.wraps(original)
+    def quiet(*args: Any, **kwargs: Any) -> Any:
+        before, RECORD.thread.is_muted = RECORD.thread.is_muted, True
+        try:
+            return original(*args, **kwargs)
+        finally:
+            RECORD.thread.is_muted = before
+
+    return quiet
 
 
 def _choosing(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -41,6 +41,10 @@ class Storages:
                     storage = _storage_of(tensor)
         except (RuntimeError, NotImplementedError):
             return
+        self.put_storage(storage, event)
+
+    def put_storage(self, storage: Any, event: Event) -> None:
+        """Notes the last event of a tensor's memory."""
         address = storage._cdata
         known = self.entries.get(address)
         if known is not None:

@@ -16,31 +16,33 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.nn import Parameter
+from torch.nn import Buffer, Parameter
 
 from devlint_guard.program.uncompiled import UncompiledMode, uncompiled
 from devlint_guard.record.recorder import RECORD
 from devlint_guard.rehearsal import checks, generators, labels
 from devlint_guard.rehearsal.aside import ASIDE
-from devlint_guard.rehearsal.labels import ANYWHERE, CPU, put
+from devlint_guard.rehearsal.labels import ANYWHERE, CPU, put, put_storage
 from devlint_guard.rehearsal.machine import MACHINE, resolve
 from devlint_guard.rehearsal.plans import Operand, Plan, Results
 from devlint_guard.rehearsal.unjudged import UNJUDGED
 
 _C: Any = torch._C
 _address = _C._storage_address
+_other_modes = _C._len_torch_dispatch_stack
 _mode_of, _FAKE, _PROXY = _C._get_dispatch_mode, _C._TorchDispatchModeKey.FAKE, _C._TorchDispatchModeKey.PROXY
 _known = labels.known
 _entry_of = labels.known.get
 _origin_of = RECORD.origins.entries.get
-_put_origin = RECORD.origins.put
+_put_origin = RECORD.origins.put_storage
+_storage_of = _C.TensorBase.untyped_storage
 _doing = RECORD.thread
 _plans: dict[int, Plan] = {}
 _plan_of = _plans.get
 _NOTHING_NEW, _ONE_TENSOR = Results.NOTHING_NEW, Results.ONE_TENSOR
 
 # The class of a buffer is only asked in `isinstance`: each buffer is a plain tensor or a parameter.
-_PLAIN = frozenset({Tensor, Parameter, getattr(torch.nn, "Buffer", Parameter)})
+_PLAIN = frozenset({Tensor, Parameter, Buffer})
 
 _WITHOUT_MEMORY = frozenset({*_PLAIN, torch.nn.UninitializedParameter, torch.nn.UninitializedBuffer})
 
@@ -124,7 +126,7 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
     ) -> Any:
         if types and not _PLAIN.issuperset(types):
             return _run_for_subclass(func, types, args, kwargs or {})
-        if _mode_of(_FAKE) is not None:
+        if _other_modes() and _mode_of(_FAKE) is not None:
             return func(*args, **(kwargs or {}))
         plan = _plan_of(id(func))
         if plan is None:
@@ -134,12 +136,14 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
         if not plan.is_plain:
             return _run_any(plan, args, kwargs or {})
         target = origin = None
+        batch = _doing.batch
+        is_noted = plan.results is not _NOTHING_NEW or batch is not None
         try:
             for value in _flat(args) if plan.takes_lists else args:
                 if _HAS_LABEL[value.__class__]:
                     address = _address(value)
                     entry = _entry_of(address)
-                    known = _origin_of(address)
+                    known = _origin_of(address) if is_noted else None
                     if known is not None and (origin is None or known[1].number > origin.number):
                         origin = known[1]
                     device = CPU if entry is None else entry[1]
@@ -153,22 +157,27 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
         if target is None and plan.takes_tensors:
             args = _as_tensors(plan, args)
         result = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
-        if target is not CPU and target is not None:
-            COUNTED.operators += 1
-            ASIDE.calm = 0
-            if plan.results is _ONE_TENSOR:
-                put(result, target)
-            elif plan.results is not _NOTHING_NEW:
-                _label_results(plan, result, target)
-        else:
-            ASIDE.count()
-        batch = _doing.batch
         if batch is not None:
             batch.source, origin = origin or batch.source, batch
-        if origin is not None and plan.results is not _NOTHING_NEW:
-            if plan.results is _ONE_TENSOR:
-                _put_origin(result, origin)
-            else:
+        if target is CPU or target is None:
+            ASIDE.count()
+            if origin is not None and plan.results is not _NOTHING_NEW:
+                RECORD.inherited(result, origin)
+            return result
+        COUNTED.operators += 1
+        ASIDE.calm = 0
+        if plan.results is _ONE_TENSOR:
+            try:
+                storage = _storage_of(result)
+            except (RuntimeError, NotImplementedError):
+                put(result, target)
+                return result
+            put_storage(storage, target)
+            if origin is not None:
+                _put_origin(storage, origin)
+        elif plan.results is not _NOTHING_NEW:
+            _label_results(plan, result, target)
+            if origin is not None:
                 RECORD.inherited(result, origin)
         return result
 

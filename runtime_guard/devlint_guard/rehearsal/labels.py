@@ -38,6 +38,7 @@ known: dict[int, tuple[int, torch.device]] = {}
 """By the address of a storage: a weak reference, which keeps the address from being used again, and the label."""
 
 _pinned: dict[int, int] = {}
+_noted: set[torch.device] = set()
 _types: set[str] = set()
 """The types of the devices that labels have been given for."""
 
@@ -114,7 +115,8 @@ def put_storage(storage: Any, device: torch.device) -> None:
         if len(known) >= _limit:
             _sweep()
         known[address] = (storage._weak_ref(), device)
-        _note(device)
+        if device not in _noted:
+            _note(device)
     else:
         known[address] = (entry[0], device)
 
@@ -157,6 +159,7 @@ def put_wrapper(tensor: Tensor, device: torch.device) -> Tensor:
 
 
 def _note(device: torch.device) -> None:
+    _noted.add(device)
     if device.type not in _types:
         _types.add(device.type)
         JOURNAL.write(PLACED, device.type)
@@ -189,6 +192,7 @@ def forget() -> None:
         _Storage._free_weak_ref(reference)
     known.clear()
     _pinned.clear()
+    _noted.clear()
     _types.clear()
 
 

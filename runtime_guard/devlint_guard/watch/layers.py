@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from torch.optim import Optimizer
 
@@ -155,18 +154,6 @@ class Layers:
                 self.wake()
                 installed.end()
             self._mode, self._thread, self._records = None, None, False
-
-    @contextlib.contextmanager
-    def remembered(self) -> Iterator[None]:
-        """While the body runs, what was recorded is kept, although everything is switched off in it."""
-        records = self._records
-        if records:
-            installed.begin()
-        try:
-            yield
-        finally:
-            if records:
-                installed.end()
 
     def _take_out(self, mode: OperatorMode, thread: int) -> bool:
         if _modes.get(thread) is not mode:
