@@ -225,6 +225,10 @@ class Guard:
 
     def exit(self, error: BaseException | None = None) -> None:
         """Ends the latest entry; explains the error with which it ends."""
+        with self._layers.remembered():
+            self._exit(error)
+
+    def _exit(self, error: BaseException | None) -> None:
         roots: Roots = self._roots
         with self._lock, Undisturbed(self):
             self._entries -= 1

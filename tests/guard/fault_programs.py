@@ -93,6 +93,14 @@ TEXTS = {
     Trouble.INDEX: "indices should be either on cpu or on the same device as the indexed tensor (cpu)",
 }
 
+_ON_TWO = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
+_PART = """
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("weight", there)
+"""
+
 SAYING = {
     "wrong_types": (
         "Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be the same",
@@ -128,6 +136,54 @@ except RuntimeError as error:
         annotate(error)
     raise
 """,
+    ),
+    "batch_of_a_loader": (
+        _ON_TWO,
+        "from torch.utils.data import DataLoader\ndef loop():\n    for batch in DataLoader([torch.ones(2, 3)]):\n"
+        "        says(there, batch)\nloop()\n",
+    ),
+    "moved_module": (
+        _ON_TWO,
+        _PART + "where = torch.device('cpu')\nwith FakeTensorMode(allow_non_fake_inputs=True):\n    part = Part()\n"
+        "    kept = part.to(where).state_dict()\nsays(beside, part.weight)\n",
+    ),
+    "put_in_late": (
+        _ON_TWO,
+        _PART + "part = nn.Module().to('cuda:0')\n"
+        "part.weight = nn.Parameter(torch.ones(3, 3))\nsays(there, part.weight)\n",
+    ),
+    "moved_elsewhere": (
+        _ON_TWO,
+        "where = torch.device('cpu')\nwith FakeTensorMode(allow_non_fake_inputs=True):\n"
+        "    moved = beside.to(where)\nsays(there, moved)\n",
+    ),
+    "unused_device": (
+        _ON_TWO,
+        "def made(device):\n    kept = {'a': torch.ones(2, 3)}\n    return kept\n"
+        "given = made('cuda')['a']\nsays(there, given)\n",
+    ),
+    "kept_by_an_object": (
+        _ON_TWO,
+        "from devlint_guard.record.recorder import RECORD\n"
+        "def keep(value):\n    RECORD.kept([value])\n    return value\n"
+        "one = keep(torch.ones(2, 3))\nsays(there, one)\n",
+    ),
+    "own_generator": (
+        TEXTS[Trouble.GENERATOR],
+        """
+class Sampler:
+    pass
+sampler = Sampler()
+draws = "def draw(self, torch, says):\\n    generator = torch.Generator()\\n    says(generator)\\n"
+exec(compile(draws, says.__code__.co_filename, "exec"), names)
+with torch.device("cpu"):
+    names["draw"](sampler, torch, says)
+""",
+    ),
+    "traced": (
+        _ON_TWO,
+        "part = torch.jit.trace(nn.Linear(3, 3), x)\n"
+        "part.register_forward_pre_hook(lambda *given: says(there, x))\npart(x)\n",
     ),
     "without_ids": (
         "",

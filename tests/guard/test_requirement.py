@@ -93,7 +93,8 @@ def test_below_the_full_release_a_guard_ends_where_compiled_code_begins(
     call, net, x, counter = nn.Module.__call__, Doubled(2, 2), torch.ones(1, 2), CompileCounterWithBackend("eager")
     compiled: Callable[[Tensor], Tensor] = net
     with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", DevlintWarning)
         for step in range(2):
             with guard(net, level="deep", mode="record"), guard(level="deep", mode="record") as inner:
                 if is_in_place and step == 0:

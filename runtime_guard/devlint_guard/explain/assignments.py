@@ -16,7 +16,7 @@ from torch import nn
 from devlint_guard.explain.callees import called, methods
 from devlint_guard.explain.cores import is_elsewhere, may_be_on
 from devlint_guard.explain.links import How, Link
-from devlint_guard.program.bindings import Key, bindings, is_name, is_none, own_nodes, targets_of
+from devlint_guard.program.bindings import Key, own_nodes, targets_of
 from devlint_guard.program.frames import Site
 from devlint_guard.program.functions import Scope
 
@@ -107,22 +107,6 @@ def _is_done(link: Link, sites: Sequence[Site], owner: object) -> bool:
 
 def _is_of_constructor(link: Link) -> bool:
     return link.scope.code.co_name == "__init__"
-
-
-def none_at_times(scope: Scope, node: ast.expr) -> bool:
-    """Whether an expression is a variable or an attribute that the source also assigns None."""
-    match node:
-        case ast.Name(id=name):
-            assigned = bindings(scope.definition) if scope.definition is not None else ()
-            return any(is_name(name)(target) and is_none(value) for _, target, value in assigned)
-        case ast.Attribute(value=owner, attr=name):
-            for method in methods(type(scope.reader.value(owner))):
-                inside = Scope.of(method)
-                definition = None if inside is None else inside.definition
-                for _, target, value in bindings(definition) if definition is not None else ():
-                    if isinstance(target, ast.Attribute) and target.attr == name and is_none(value):
-                        return True
-    return False
 
 
 def is_called(sites: Sequence[Site], owner: object, name: str) -> bool:

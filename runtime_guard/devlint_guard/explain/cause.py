@@ -61,11 +61,6 @@ class Cause:
         return self.is_registered and self.event.kind is Kind.CREATED and self.store is None
 
     @property
-    def is_younger_than_moves(self) -> bool:
-        """Whether it was made after the last move of any module."""
-        return self.event.number > RECORD.last_move
-
-    @property
     def made(self) -> Entry:
         """The line of the user's that made it; of a part of a module, the line that made the outermost module."""
         outside = (one for one in self.event.stack if one.code.co_name != "__init__")

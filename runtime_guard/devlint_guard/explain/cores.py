@@ -151,13 +151,6 @@ _WRAPPERS: Final = (torch.autograd.Variable, nn.Parameter)
 """Classes whose objects have the tensor that they are given, or share its memory."""
 
 
-def unwrapped(reader: Reader, node: ast.expr) -> ast.expr:
-    """The tensor that a wrapping constructor such as `nn.Parameter` is given; otherwise the expression itself."""
-    while isinstance(node, ast.Call) and node.args and any(reader.value(node.func) is one for one in _WRAPPERS):
-        node = node.args[0]
-    return node
-
-
 def _is_of_dtype(reader: Reader, node: ast.Call) -> bool:
     """Whether a call of `to` names a dtype alone."""
     return len(node.args) == 1 and not node.keywords and isinstance(reader.value(node.args[0]), torch.dtype)

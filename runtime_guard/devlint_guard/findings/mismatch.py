@@ -23,6 +23,7 @@ from devlint_guard.findings.parallel import misplaced
 from devlint_guard.program import naming
 from devlint_guard.program.expressions import attached, numbered
 from devlint_guard.program.stored import device_of_part, devices_of, registered_in
+from devlint_guard.record.recorder import RECORD
 
 
 def apart(scene: Scene, message: Message) -> Finding:
@@ -50,7 +51,7 @@ def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
     wanted = second.operand.device.partition(" and ")[0]
     astray = Astray(scene, first, links, wanted, second.node)
     cause = None if code == "DEV602" else _cause(scene, first, second, astray)
-    is_newer = code == "DEV206" and cause is not None and cause.is_younger_than_moves
+    is_newer = code == "DEV206" and cause is not None and _is_newer(scene, cause)
     advice = _advice(scene, code, first, second, astray, others, cause) if code != "DEV206" or is_newer else []
     remedy = advice[0] if advice else None
     history, changes = _history(scene, first, links, remedy), () if remedy is None else remedy.changes
@@ -122,6 +123,14 @@ def _cause(scene: Scene, blamed: Met, other: Met, astray: Astray) -> Cause | Non
     tensor = tensor_on(blamed.tensor if blamed.tensor is not None else blamed.value, device)
     there = tensor_on(other.tensor if other.tensor is not None else other.value, astray.device)
     return None if tensor is None else cause_of(tensor, astray.device, there, scene.roots, tensor_of(astray))
+
+
+def _is_newer(scene: Scene, cause: Cause) -> bool:
+    """Whether the state of an optimizer was made after the module of its parameter had moved."""
+    parameter = parameter_of(scene, cause.tensor)
+    holder = None if parameter is None else naming.holder_of(parameter, scene.roots)
+    moves = [] if holder is None else RECORD.moves_of(holder)
+    return bool(moves) and cause.event.number > moves[-1].number
 
 
 def _placed(scene: Scene, cause: Cause) -> tuple[Step, ...]:

@@ -64,7 +64,8 @@ _is_kept_on = False
 
 def _has_compiled() -> bool:
     """Whether the program has compiled something: a factory that is replaced would make PyTorch compile it again."""
-    return bool(getattr(sys.modules.get("torch._dynamo.eval_frame"), "cached_backends", None))
+    backends = getattr(sys.modules.get("torch._dynamo.eval_frame"), "cached_backends", {})
+    return any(one is not None for one in backends.values())
 
 
 def _compiling(original: Callable[..., Any]) -> Callable[..., Any]:

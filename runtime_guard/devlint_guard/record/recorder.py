@@ -76,7 +76,6 @@ class Recorder:
         keeps: where an attribute, an element or a list of any object was given the storage last.
         default: the last change of the default device.
         nones: the stores that were given None at a time.
-        last_move: the number of the last move of a module.
         refused: the operands of the last operator that was refused.
         resting: what is called once tensors can be on several devices: modes that have stepped aside until then.
         has_meta: some have no data.
@@ -92,7 +91,6 @@ class Recorder:
         self.has_meta = False
         self.thread = _Thread()
         self._times: dict[tuple[CodeType, int], int] = {}
-        self.last_move = 0
         self._stores: dict[int, tuple[weakref.ref[nn.Module], dict[str, Event]]] = {}
         self._applied: dict[int, tuple[weakref.ref[nn.Module], list[Event]]] = {}
 
@@ -191,7 +189,6 @@ class Recorder:
         """A module was moved, with all that are registered in it."""
         if event.after is None:
             return
-        self.last_move = event.number
         for one in modules_in(module):
             entry = self._applied.get(id(one))
             if entry is None:

@@ -253,7 +253,7 @@ def _introduced(dispatch: Callable[..., Any]) -> Callable[..., Any]:
     """Return what runs `torch.cond` and its like: before torch 2.7, each has to know the class of a mode."""
 
     def introduced(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if RehearsalMode not in self.python_key_table:
+        if RehearsalMode not in vars(self).get("python_key_table", vars(self).get("python_key_mode_table")):
             self.py_impl(RehearsalMode)(lambda mode, *args, **kwargs: mode.__torch_dispatch__(self, (), args, kwargs))
         return dispatch(self, *args, **kwargs)
 

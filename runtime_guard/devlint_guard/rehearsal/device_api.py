@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import types
+from abc import ABCMeta
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
@@ -228,6 +229,10 @@ def _install_memory(replaced: Replacements, module: Any) -> None:
 
 
 def _install_streams(replaced: Replacements, module: Any) -> None:
+    bases = getattr(_torch, "_streambase", None)
+    for name, kind in (("_StreamBase", Stream), ("_EventBase", Event)):
+        if isinstance(getattr(bases, name, None), ABCMeta):  # torch 2.4, where Dynamo knows classes of streams by them
+            getattr(bases, name).register(kind)
     functions = {
         "Stream": Stream,
         "Event": Event,

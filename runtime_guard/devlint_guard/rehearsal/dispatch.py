@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.nn import Buffer, Parameter
+from torch.nn import Parameter
 
 from devlint_guard.program.uncompiled import UncompiledMode, uncompiled
 from devlint_guard.record.recorder import RECORD
@@ -42,7 +42,7 @@ _plan_of = _plans.get
 _NOTHING_NEW, _ONE_TENSOR = Results.NOTHING_NEW, Results.ONE_TENSOR
 
 # The class of a buffer is only asked in `isinstance`: each buffer is a plain tensor or a parameter.
-_PLAIN = frozenset({Tensor, Parameter, Buffer})
+_PLAIN = frozenset({Tensor, Parameter, getattr(torch.nn, "Buffer", Parameter)})
 
 _WITHOUT_MEMORY = frozenset({*_PLAIN, torch.nn.UninitializedParameter, torch.nn.UninitializedBuffer})
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakIdKeyDictionary
@@ -76,6 +77,9 @@ def install(replaced: Replacements) -> None:
         keys = CPU if device_for_backend_keys.type == MACHINE.name else device_for_backend_keys
         return make(*args, device_for_backend_keys=keys, **kwargs)
 
+    for name in ("init_cuda_context", "init_gpu_context"):  # of a release, either starts the driver
+        if hasattr(fake_tensor, name):
+            replaced.put(fake_tensor, name, lambda *_: None)
     replaced.put(Tensor, "_make_subclass", staticmethod(made))
     replaced.put(FakeTensor, "__torch_dispatch__", classmethod(dispatched))
     replaced.put(FakeTensorMode, "dispatch", dispatch)

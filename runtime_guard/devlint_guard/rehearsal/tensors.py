@@ -27,6 +27,7 @@ from devlint_guard.rehearsal.labels import (
     type_name,
 )
 from devlint_guard.rehearsal.machine import MACHINE, numbered, resolve, start
+from devlint_guard.requirement import is_full
 
 _C: Any = torch._C
 _Base: Any = _C.TensorBase
@@ -260,10 +261,14 @@ def legacy(
     return put(make(*args, **kwargs), device)
 
 
-def _constructor(*args: Any, **kwargs: Any) -> Any:
-    """Stand for `Tensor.__new__`, which runs without modes: C++ cannot make a subclass of `Tensor` beside one."""
-    with _C._DisableTorchDispatch():
-        return _Base.__new__(*args, **kwargs)
+def _without_modes(make: Any) -> Any:
+    """Return what runs without modes: C++ cannot make a subclass of `Tensor` beside one."""
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        with _C._DisableTorchDispatch():
+            return make(*args, **kwargs)
+
+    return made
 
 
 def _make_wrapper_subclass(*args: Any, **kwargs: Any) -> Any:
@@ -296,7 +301,9 @@ def _install_moves(replaced: Replacements, tensor: Any) -> None:
     replaced.put(tensor, "type_as", _seen_by_modes(_type_as))
     replaced.put(tensor, "new_tensor", _new_tensor)
     replaced.put(tensor, "new", _new)
-    replaced.put(tensor, "__new__", _constructor)
+    replaced.put(tensor, "__new__", _without_modes(_Base.__new__))
+    if not is_full():
+        replaced.put(tensor, "as_subclass", _without_modes(_Base.as_subclass))
     replaced.put(tensor, "_make_wrapper_subclass", staticmethod(_make_wrapper_subclass))
     replaced.put(tensor, "set_", _set)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from torch.optim import Optimizer
 
@@ -154,6 +155,18 @@ class Layers:
                 self.wake()
                 installed.end()
             self._mode, self._thread, self._records = None, None, False
+
+    @contextlib.contextmanager
+    def remembered(self) -> Iterator[None]:
+        """While the body runs, what was recorded is kept, although everything is switched off in it."""
+        records = self._records
+        if records:
+            installed.begin()
+        try:
+            yield
+        finally:
+            if records:
+                installed.end()
 
     def _take_out(self, mode: OperatorMode, thread: int) -> bool:
         if _modes.get(thread) is not mode:

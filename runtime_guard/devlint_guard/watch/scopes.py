@@ -13,6 +13,7 @@ mode is moved at all.
 from __future__ import annotations
 
 import functools
+import operator
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -28,25 +29,24 @@ _KEYS = ("PythonTLSSnapshot", "Python")
 _is_included = torch._C._dispatch_tls_is_dispatch_key_included
 _set_included = torch._C._dispatch_tls_set_dispatch_key_included
 
-State = tuple[int, int]
+State = tuple[Any, Any]
 """The dispatch keys that a thread includes and excludes, but for those that are set one by one."""
 
 
-def _mask() -> int:
-    """The bits of all keys but those of modes and of autocast, which sets and restores each for itself."""
-    bits = 0
-    for name, key in torch._C.DispatchKey.__members__.items():
-        if name in _KEYS or name.startswith("Autocast"):
-            bits |= torch._C.DispatchKeySet(key).raw_repr()
-    return ~bits
+def _changing() -> Any:
+    """The keys of modes and of autocast, which sets and restores each for itself."""
+    named = torch._C.DispatchKey.__members__.items()
+    ours = (torch._C.DispatchKeySet(key) for name, key in named if name in _KEYS or name.startswith("Autocast"))
+    return functools.reduce(operator.or_, ours)
 
 
-_MASK = _mask()
+_CHANGING = _changing()
+_comparable: Any = getattr(torch._C.DispatchKeySet, "raw_repr", repr)  # the method begins with torch 2.5
 
 
 def _state() -> State:
     included, excluded = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
-    return included.raw_repr() & _MASK, excluded.raw_repr() & _MASK
+    return _comparable(included - _CHANGING), _comparable(excluded - _CHANGING)
 
 
 class _Thread(threading.local):

@@ -4,7 +4,8 @@
   them as tensors instead, and then fails where the rest is on another device. So they are given to it as numbers.
 * `Kind([1.0])` for a subclass of `Tensor` computes a tensor and then makes an object of the subclass for it. Under a
   mode the operators of that computation have already given the tensor an object of class `Tensor`, and PyTorch refuses
-  a second one (python_variable.cpp, THPVariable_NewWithVar). So those operators are not shown to the mode.
+  a second one (python_variable.cpp, THPVariable_NewWithVar). So those operators are not shown to the mode. In torch 2.4
+  the same holds for `as_subclass`.
 * The interpreter of TorchScript takes the text of an error from C++. An error that has come through Python, as it does
   under any dispatch mode, has none there: the program would end with `RuntimeError: ` and no text. So the mode does not
   see the operators of its functions.
@@ -20,6 +21,7 @@ import torch
 from torch import Tensor
 
 from devlint_guard.program.uncompiled import uncompiled
+from devlint_guard.requirement import is_full
 from devlint_guard.watch import scopes
 
 _ctc_loss = torch.ctc_loss
@@ -49,6 +51,7 @@ _UNSEEN: tuple[tuple[Any, str], ...] = (
     (Tensor, "__new__"),
     (torch._C.ScriptFunction, "__call__"),
     (torch._C.ScriptMethod, "__call__"),
+    *(() if is_full() else ((Tensor, "as_subclass"),)),
 )
 _REPLACED: tuple[tuple[Any, str, Any, Any], ...] = (
     (torch, "ctc_loss", _ctc_loss, _with_numbers),
@@ -68,7 +71,7 @@ def uninstall() -> None:
     for owner, name, original, ours in _REPLACED:
         if getattr(owner, name) is not ours:
             continue
-        if owner is Tensor:  # its constructor is inherited
+        if owner is Tensor:  # it inherits both
             delattr(owner, name)
         else:
             setattr(owner, name, original)

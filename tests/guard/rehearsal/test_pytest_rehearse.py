@@ -79,7 +79,8 @@ def test_the_tests_of_a_project_run_on_gpus_that_are_not_there(tmp_path: Path) -
     assert "2 passed, 3 would raise, 2 not checked, 1 failed for another reason" in summary, ended.stdout
     refused = refusal("Expected all tensors to be on the same device")
     assert f"test_some.py::test_wrong would raise RuntimeError: {refused}" in summary
-    assert "test_some.py::TestOld::test_numpy would raise TypeError: can't convert cuda:0 device type" in summary
+    refused = refusal("can't convert cuda:0 device type")
+    assert f"test_some.py::TestOld::test_numpy would raise TypeError: {refused}" in summary
     assert "test_some.py::test_own_class was not checked: " in summary
     assert "takes tensors of the class Own (and 1 more)\n" in summary
     assert summary.partition(" short test summary ")[0].count("\ntest_some.py::") == 3 + 2

@@ -40,7 +40,7 @@ SPLIT = "Expected all tensors to be on the same device"
 
 def test_torch_is_as_it_was_afterwards() -> None:
     def state() -> list[tuple[str, int]]:
-        owners: list[Any] = [torch, torch.cuda, torch.accelerator, torch.backends.cudnn, Tensor, torch.UntypedStorage]
+        owners: list[Any] = [torch, torch.cuda, torch.backends.cudnn, Tensor, torch.UntypedStorage]
         owners += [torch._C, torch.fft, torch.serialization, threading.Thread, torch.autograd]
         return [(f"{owner}.{name}", id(value)) for owner in owners for name, value in vars(owner).items()]
 
