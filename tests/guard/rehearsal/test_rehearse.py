@@ -296,7 +296,7 @@ def test_a_rehearsal_inside_another_is_refused() -> None:
 
 
 def test_the_examples_of_the_page_do_what_it_says() -> None:
-    program, context = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    program, _, context = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     with rehearse(), pytest.raises(RuntimeError, match=SPLIT):
         exec(compile(program, "program.py", "exec"), vars(ModuleType("program")))
     exec(compile(context, "context.py", "exec"), vars(ModuleType("context")))
