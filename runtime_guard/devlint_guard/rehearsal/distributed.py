@@ -37,6 +37,8 @@ def install(replaced: Replacements) -> None:
     _asked.clear()
     if not distributed.is_available():
         return
+    import torch.distributed.device_mesh as device_mesh
+
     module: Any = distributed.distributed_c10d
     functions: dict[str, Any] = {
         "init_process_group": _starting(module),
@@ -46,8 +48,9 @@ def install(replaced: Replacements) -> None:
     if MACHINE.kind.backend:
         functions[f"is_{MACHINE.kind.backend}_available"] = lambda: True
     for name, function in functions.items():
-        for owner in (distributed, module):
-            replaced.put(owner, name, function)
+        for owner in (distributed, module, device_mesh):
+            if hasattr(owner, name):
+                replaced.put(owner, name, function)
     for name in ("_get_object_coll_device", "_get_pg_default_device"):
         if hasattr(module, name):
             replaced.put(module, name, _for_objects(module, name))
@@ -56,8 +59,6 @@ def install(replaced: Replacements) -> None:
         ("_compute_bucket_assignment_by_size", _buckets_by_device),
     ):
         replaced.put(distributed, name, wrapped(getattr(distributed, name)))
-    import torch.distributed.device_mesh as device_mesh
-
     mesh: Any = device_mesh.DeviceMesh
     replaced.put(mesh, "__init__", _mesh(mesh.__init__, replaced))
 
@@ -70,11 +71,11 @@ def _mesh(original: Any, replaced: Replacements) -> Any:
     def init(self: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
         nonlocal is_prepared
         if device_type == MACHINE.name and not is_prepared:
-            import torch.distributed.tensor._random as random
-
-            if not hasattr(random, "_PhiloxState"):
+            try:
+                from torch.distributed.tensor._random import _PhiloxState
+            except ImportError:
                 UNJUDGED.stop(f"DTensors of {MACHINE.kind.key} devices with this release of torch")
-            replaced.put(random._PhiloxState, "offset", property(_offset, _set_offset))
+            replaced.put(_PhiloxState, "offset", property(_offset, _set_offset))
             is_prepared = True
         original(self, device_type, *args, **kwargs)
 

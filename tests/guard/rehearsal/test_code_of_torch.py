@@ -19,6 +19,8 @@ from devlint_guard.rehearsal.unjudged import UNJUDGED  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 
+from tests.conftest import since  # noqa: E402
+
 pytestmark = [
     pytest.mark.skipif(bool(available()), reason=available()),
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning"),
@@ -138,6 +140,7 @@ def test_what_an_operator_calls_is_judged() -> None:
         torch.cond(x.sum() > 0, lambda x: x + torch.ones(4), lambda x: x, (x,))
 
 
+@since(2, 10)
 def test_dtensors_are_judged_by_their_parts(tmp_path: Path) -> None:
     from torch.distributed.device_mesh import DeviceMesh
     from torch.distributed.fsdp import fully_shard

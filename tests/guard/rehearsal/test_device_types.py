@@ -98,4 +98,4 @@ def test_a_wrong_program_raises_what_it_would_raise_there(line: str, says: str) 
             exec(BEGINNING + line, {})
         assert would_raise(caught.value)
     assert [place.lineno for place in traceback.extract_tb(caught.tb)][1] == BEGINNING.count("\n") + 1
-    assert says in f"{type(caught.value).__name__}: {caught.value}"
+    assert says in f"{type(caught.value).__name__}: {caught.value}".replace("PyTorch would refuse: ", "")
