@@ -90,7 +90,7 @@ class Recorder:
         self.resting: list[Callable[[], object]] = []
         self.has_meta = False
         self.thread = _Thread()
-        self._times: dict[tuple[CodeType, int], int] = {}
+        self._times: dict[tuple[int, int], int] = {}
         self._stores: dict[int, tuple[weakref.ref[nn.Module], dict[str, Event]]] = {}
         self._applied: dict[int, tuple[weakref.ref[nn.Module], list[Event]]] = {}
 
@@ -121,9 +121,11 @@ class Recorder:
         """Whether the running line of a frame has run very often while all is together: what it does is not noted."""
         if not self.resting:
             return False
-        line = frame.f_code, frame.f_lasti
-        self._times[line] = times = self._times.get(line, 0) + 1
-        return times > MOST_TIMES
+        line = id(frame.f_code), frame.f_lasti  # to hash the code itself takes as long as a small operator
+        times = self._times.get(line, 0)
+        if times < MOST_TIMES:
+            self._times[line] = times + 1
+        return times >= MOST_TIMES
 
     # --- noted while the program runs ---
 
