@@ -182,7 +182,8 @@ with torch.device("cpu"):
     ),
     "traced": (
         _ON_TWO,
-        "part = torch.jit.trace(nn.Linear(3, 3), x)\n"
+        "class Timed(nn.Module):\n    def forward(self, x):\n        return x + torch.arange(3, device=x.device)\n"
+        "part = torch.jit.trace(Timed(), x)\n"
         "part.register_forward_pre_hook(lambda *given: says(there, x))\npart(x)\n",
     ),
     "without_ids": (

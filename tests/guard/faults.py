@@ -84,6 +84,7 @@ NEVER_WHILE_EXPLAINING = {
     "record.storages.Storages._sweep": _RECORDS,
     "record.storages.Storages.forget": _RECORDS,
     "record.storages.Storages.put": _RECORDS,
+    "record.storages.Storages.put_storage": _RECORDS,
     "report.ranks._joined": "joins reports",
     "report.ranks.gathered": "joins reports",
     "report.ranks.merge": "joins reports",

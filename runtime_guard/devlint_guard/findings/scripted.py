@@ -6,17 +6,20 @@ net.cuda()(torch.randn(2, 4).cuda())                so it meets cuda:0
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 import torch
 
+from devlint_guard.advise.edits import followed_by, merged
 from devlint_guard.explain.messages import Message
 from devlint_guard.explain.operands import Scene
-from devlint_guard.finding import Finding, Operand, Place, Role, Step
+from devlint_guard.finding import Change, Finding, Operand, Place, Role, Step
 from devlint_guard.program import naming
-from devlint_guard.program.frames import is_installed, shown_path
+from devlint_guard.program.frames import is_installed, shown_path, source_of_file
+from devlint_guard.program.functions import Scope
 from devlint_guard.program.stored import devices_of
 
 _LINE: Final = re.compile(r"^(?P<file>\S.*)\((?P<line>\d+)\): (?P<function>.+)$", re.MULTILINE)
@@ -44,8 +47,23 @@ def traced(scene: Scene, message: Message) -> Finding | None:
             f"the code of the trace `{name}` has `{operator}` on {device}, which meets a value on {other}",
             operands=(blamed,),
             help=(f"trace it on {other}: move the module and the example there before `torch.jit.trace`",),
+            changes=_traced_on(stack[-1], other),
         )
     return None
+
+
+def _traced_on(place: Place, device: str) -> tuple[Change, ...]:
+    """The call of `torch.jit.trace`, with its module and its example on a device."""
+    source = source_of_file(place.file)
+    for node in ast.walk(source.tree) if source is not None else ():
+        match node:
+            case ast.Call(func=ast.Attribute(attr="trace"), args=[module, example, *_]) if source is not None:
+                if node.lineno <= place.line <= (node.end_lineno or 0):
+                    scope = Scope(source, compile("", place.file, "exec"), {}, {})
+                    parts = [module, *(example.elts if isinstance(example, ast.Tuple) else [example])]
+                    changes = [followed_by(scope, one, f'.to("{device}")') for one in parts]
+                    return merged([one for one in changes if one is not None]) if all(changes) else ()
+    return ()
 
 
 def _constants(module: Any) -> Iterator[tuple[str, str, list[Place]]]:
