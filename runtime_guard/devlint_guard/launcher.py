@@ -21,7 +21,7 @@ from typing import Any, Final
 from devlint_guard import hooks
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.options import chosen
-from devlint_guard.record.stores import compiled
+from devlint_guard.record import stores
 from devlint_guard.report.files import write
 from devlint_guard.report.ranks import gathered
 from devlint_guard.report.record import Record
@@ -140,7 +140,7 @@ class _ScriptLoader(SourceFileLoader):
     """Of a script alone; Python keeps no compiled code of those, and gives them no `__spec__`."""
 
     def get_code(self, fullname: str) -> CodeType:
-        return compiled(self.get_data(self.path), self.path)
+        return stores.compiled(self.get_data(self.path), self.path)
 
 
 def _as_main(spec: ModuleSpec) -> ModuleType:
@@ -182,7 +182,7 @@ def status_of(error: SystemExit) -> int:
 
 
 def _without_launcher(traceback: TracebackType | None) -> TracebackType | None:
-    while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
+    while traceback is not None and traceback.tb_frame.f_code.co_filename in (__file__, stores.__file__):
         traceback = traceback.tb_next
     return traceback
 

@@ -22,6 +22,7 @@ from devlint_guard.errors import (  # noqa: E402
     MetaTensorError,
     UnexpectedDeviceError,
 )
+from devlint_guard.record import installed  # noqa: E402
 from devlint_guard.report.text import render  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 from torch.optim import optimizer as optimizers  # noqa: E402
@@ -54,6 +55,7 @@ def nothing_is_left() -> Any:
     before = [dict(one) for one in hooks]
     functions = [torch.ctc_loss, Tensor.to, Tensor.cpu, Tensor.cuda, nn.Module._apply, torch.utils.swap_tensors]
     yield
+    installed.let_go()  # `explain` records until the process ends
     assert nn.Module.__call__ is CALL
     assert [torch.ctc_loss, Tensor.to, Tensor.cpu, Tensor.cuda, nn.Module._apply, torch.utils.swap_tensors] == functions
     assert _get_current_dispatch_mode_stack() == []

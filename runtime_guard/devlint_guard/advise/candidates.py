@@ -25,6 +25,7 @@ from devlint_guard.explain.links import How, Link, steps_of
 from devlint_guard.explain.operands import Met, Scene
 from devlint_guard.explain.trail import trail
 from devlint_guard.finding import Advice, Change, Finding, Operand
+from devlint_guard.program import naming
 from devlint_guard.program.bindings import is_name
 from devlint_guard.program.expressions import attached
 from devlint_guard.program.functions import Scope
@@ -66,12 +67,23 @@ def _of_one(astray: Astray, cause: Cause | None) -> Iterator[Advice]:
     """The changes for one value: those at its cause, then those of the source."""
     if astray.links and (container := _container(astray)) is not None:
         yield from _of_elements(astray, container)
+    if astray.device != "meta":
+        yield from _of_plain_container(astray)
     if cause is not None:
         yield from advice_at(cause, astray.scene.sites)
     for one in _remedies(astray):
         yield one if cause is None else replace(one, cause=cause.steps[0])
     if cause is not None:
         yield from advice_at_last(cause, astray.scene.sites)
+
+
+def _of_plain_container(astray: Astray) -> Iterator[Advice]:
+    """What a Python list or dict holds, a module or a parameter, is kept where it moves with the module around it."""
+    module, tensor = module_of(astray), tensor_of(astray)
+    if module is not None and "[" in naming.module_path(module, astray.scene.roots):
+        yield from kept_in_container(astray, module)
+    elif module is None and isinstance(tensor, nn.Parameter):
+        yield from kept_in_container(astray, tensor)
 
 
 def _with_companions(found: Advice, astray: Astray, others: Sequence[Met]) -> Advice:
@@ -110,8 +122,6 @@ def _remedies(astray: Astray) -> Iterator[Advice]:
         return
     if not astray.links:
         return
-    if isinstance(tensor := tensor_of(astray), nn.Parameter):
-        yield from kept_in_container(astray, tensor)
     yield from _of_filled(astray) if _is_written(astray) else _of_variable(astray)
     yield from _of_line(astray)
 

@@ -40,8 +40,6 @@ def tensor_of(astray: Astray) -> torch.Tensor | None:
 
 def moves_of(astray: Astray, module: nn.Module) -> Iterator[Advice]:
     """The lines that may move a module, the best first."""
-    if "[" in naming.module_path(module, astray.scene.roots):
-        yield from kept_in_container(astray, module)
     for holder in _holders(astray, module):
         if not holder.is_given:
             text = f"{holder.name}.to({device_at(holder.scope, holder.use, astray.device, astray.other)})"

@@ -62,6 +62,14 @@ def keep_on() -> None:
 _is_kept_on = False
 
 
+def let_go() -> None:
+    """Takes back what `keep_on` has done."""
+    global _is_kept_on
+    if _is_kept_on:
+        _is_kept_on = False
+        end()
+
+
 def _has_compiled() -> bool:
     """Whether the program has compiled something: a factory that is replaced would make PyTorch compile it again."""
     backends = getattr(sys.modules.get("torch._dynamo.eval_frame"), "cached_backends", {})
