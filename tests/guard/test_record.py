@@ -26,6 +26,7 @@ from torch.utils.data import DataLoader  # noqa: E402
 
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
+    installed.let_go()  # another test may have asked for an explanation
     before = _replaceable()
     yield
     assert _replaceable() == before

@@ -233,7 +233,7 @@ def _steps(cause: Cause) -> list[Step]:
     own = RECORD.of(cause.tensor)
     if own is not None and own is not cause.event and own.stack:
         steps.append(Step(f"takes its device there: `{own.stack[0].text}`", own.stack[0].place))
-    if cause.keep is not None and cause.keep.stack:
+    if cause.keep is not None and cause.keep.stack and cause.keep.stack[0].line != cause.made.line:
         steps.append(Step(f"is kept by `{_statement(cause.keep.stack[0])}`", cause.keep.stack[0].place))
     if cause.copy is not None:
         entry = cause.copy.stack[0]
