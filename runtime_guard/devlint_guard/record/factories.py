@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._guards import TracingContext
 from torch.utils._device import _device_constructors
 
 from devlint_guard.program.replacements import Replacements
@@ -44,13 +45,17 @@ def replace_function(replaced: Replacements, module: Any, name: str, function: C
         table[id(function)] = table[id(original)]
 
 
+# A tracer's tensors are none of the program's, and torch 2.6 frees what refers weakly to their storages once too often.
+_tracing = TracingContext.try_get
+
+
 def _noting(function: Callable[..., Any], by: str) -> Callable[..., Any]:
     created = RECORD.created
 
     @functools.wraps(function)
     def made(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
-        if torch.compiler.is_compiling() or not RECORD.is_on:
+        if torch.compiler.is_compiling() or not RECORD.is_on or _tracing() is not None:
             return result
         if kwargs.get("device") is not None:
             created(result, by, _source)
