@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -157,17 +158,28 @@ def _install_type(replaced: Replacements) -> None:
 
 
 def _install_default(replaced: Replacements) -> None:
-    original = torch.set_default_tensor_type
+    original, make = torch.set_default_tensor_type, Tensor.__new__
+    is_on_device = False
+
+    def new(*args: Any, **kwargs: Any) -> Any:  # torch._dynamo accepts no names of parameters here
+        """Make a tensor of the default type, which no default device changes."""
+        if not is_on_device:
+            return make(*args, **kwargs)
+        made = functools.partial(make, args[0])
+        return legacy(made, torch.get_default_dtype(), numbered(current()), args[1:], kwargs)
 
     def set_default_tensor_type(t: Any, /) -> None:
+        nonlocal is_on_device
         wanted = _old_type(t)
-        if wanted is not None and wanted.is_on_device:
-            # A program can observe two effects: the default dtype, and factories whose default device is CUDA. Only
-            # the factories need a device.
+        is_on_device = wanted is not None and wanted.is_on_device
+        if wanted is not None and is_on_device:
+            # A program can observe three effects: the default dtype, the device of `torch.Tensor(…)`, and factories
+            # whose default device is CUDA.
             torch.set_default_dtype(wanted.dtype)
             torch.set_default_device(MACHINE.name)
             return
         torch.set_default_device(None)
         original(t if wanted is None else wanted.original)
 
+    replaced.put(Tensor, "__new__", new)
     replaced.put(torch, "set_default_tensor_type", set_default_tensor_type)

@@ -87,6 +87,25 @@ def test_a_number_on_the_cpu_gets_its_gradient_there() -> None:
         assert str(scale.grad.device) == "cpu"
 
 
+def test_the_old_constructor_makes_tensors_of_the_default_type() -> None:
+    with rehearse(2), torch.cuda.device(1):
+        torch.set_default_tensor_type("torch.cuda.DoubleTensor")
+        try:
+            torch.set_default_device("cpu")
+            x = torch.Tensor([1e10])
+            made = [x, torch.Tensor(2, 3), torch.Tensor(x), nn.Parameter(torch.Tensor(2))]
+            assert {(str(one.device), one.dtype) for one in made} == {("cuda:1", torch.float64)}
+            assert torch.FloatTensor([1.0]).is_cpu
+            torch.cat([x, torch.ones(1, device="cuda")])
+            with pytest.raises(RuntimeError, match="legacy constructor expects device type: cuda"):
+                torch.Tensor(2, device="cpu")
+            with pytest.raises(TypeError, match=r"device=cuda.*device=cpu"):
+                torch.Tensor(torch.ones(2, dtype=torch.float64))
+        finally:
+            torch.set_default_tensor_type("torch.FloatTensor")
+        assert torch.Tensor(2).is_cpu
+
+
 def test_a_checkpoint_keeps_devices_and_map_location_moves_them() -> None:
     file = io.BytesIO()
     with rehearse(devices=2):
