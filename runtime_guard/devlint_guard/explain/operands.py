@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 
@@ -13,7 +13,6 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from devlint_guard.explain.messages import Message
-from devlint_guard.explain.trail import trail
 from devlint_guard.finding import Operand, Place, Role
 from devlint_guard.program import naming
 from devlint_guard.program.devices import accelerator
@@ -232,8 +231,6 @@ def meeting(scene: Scene, message: Message) -> list[Met]:
         # An object was made of values that are apart, and has failed only when it was used.
         part = part_at(scene.user, scene.operation.node)
         taken = list(part.terms) if part else taken
-    if len({term.device for term in taken}) < 2:
-        taken += _results(scene, message.devices)
     terms = _relevant([_with_index(term, message.devices) for term in taken], message.devices)
     if len({term.device for term in terms}) < 2:
         terms = _with_the_unknown_one(scene, _where_they_were(terms, message.devices), message.devices)
@@ -250,18 +247,6 @@ def _where_they_were(terms: list[Term], named: Sequence[str]) -> list[Term]:
     if len(others) != 1 or not moved or len(moved) == len(terms):
         return terms
     return [replace(term, device=others[0]) if any(term is one for one in moved) else term for term in terms]
-
-
-def _results(scene: Scene, named: Sequence[str]) -> Iterator[Term]:
-    """The results of functions of the user's: each is where the value was that it was computed from."""
-    for one in scene.operation.open_terms if scene.operation and scene.user else ():
-        assert scene.user is not None
-        is_computed = isinstance(one.node, (ast.Call, ast.Compare, ast.BinOp, ast.UnaryOp))
-        links = trail(scene.sites, scene.user, one.node, "") if is_computed else []
-        known = (link.scope.reader.device(link.core("")) for link in links[1:])
-        device = next((device for device in known if device is not None), None)
-        if device is not None and (not named or str(device) in named):
-            yield Term(one.text, one.node, str(device))
 
 
 def _in_replica(scene: Scene, carried: Carried, message: Message) -> list[Met]:
@@ -392,8 +377,6 @@ def matched(scene: Scene, inner: Operation, taken: Sequence[Term]) -> list[Met]:
             # A module that holds both of two values: the second has its own path.
             found.append(Met(found_operand(scene, tensor), tensor))
     rest = [term for term in taken if id(term) not in used]
-    if any(one.device not in {term.device for term in rest} for one in loose):
-        rest += _results(scene, [one.device for one in loose])
     left: list[tuple[Term, torch.Tensor | None, Operand | None]] = []
     for term in loose:
         # What torch made of an operand on the way down is where the operand is.

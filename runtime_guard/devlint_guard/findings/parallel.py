@@ -7,26 +7,23 @@ the program usually are where the module is: the list of devices gives way to th
 from __future__ import annotations
 
 import ast
-import functools
 from dataclasses import replace
-from typing import NamedTuple
 
 import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from devlint_guard.advise.candidates import node_of
-from devlint_guard.advise.edits import followed_by, preceded_by, replaced
+from devlint_guard.advise.edits import followed_by, preceded_by, replaced, with_keyword
 from devlint_guard.explain.blame import arguments_of, blamed, first_name, terms_of, whole_expression
-from devlint_guard.explain.links import How, Link, shortened
 from devlint_guard.explain.messages import Message
 from devlint_guard.explain.operands import Scene, operand
-from devlint_guard.explain.trail import constructed, way_of
 from devlint_guard.finding import Change, Finding, Operand, Role, Step
 from devlint_guard.program.expressions import Argument, as_device
 from devlint_guard.program.frames import place_of, text_of
 from devlint_guard.program.functions import Scope
 from devlint_guard.program.stored import devices_of
+from devlint_guard.record.recorder import RECORD
 
 Wrapper = nn.DataParallel[nn.Module] | DistributedDataParallel
 
@@ -48,7 +45,7 @@ def data_parallel(scene: Scene, message: Message) -> Finding:
         changes=_wrapped_moved(scene, found, wanted),
     )
     wrapper = next((one for one in reversed(scene.modules) if isinstance(one, nn.DataParallel)), None)
-    return finding if wrapper is None or not has else _of_wrapping(scene, finding, wrapper, has)
+    return finding if wrapper is None or not has else _of_wrapping(finding, wrapper, has)
 
 
 def misplaced(scene: Scene) -> Finding | None:
@@ -59,41 +56,24 @@ def misplaced(scene: Scene) -> Finding | None:
         if ids and isinstance(wrapper, DistributedDataParallel) and devices and devices[0] != f"cuda:{ids[0]}":
             found = _parallel_operands(scene)
             text = f"`{first_name(found)}` takes its inputs to cuda:{ids[0]}, its `device_ids`, and is on {devices[0]}"
-            return _of_wrapping(scene, Finding("DEV402", text, operands=found), wrapper, devices[0])
+            return _of_wrapping(Finding("DEV402", text, operands=found), wrapper, devices[0])
     return None
 
 
 # --- the line that wraps ------------------------------------------------------------------------------------
 
 
-class _Wrapping(NamedTuple):
-    """The call that wraps a module, and where it is given the devices."""
-
-    scope: Scope
-    call: ast.Call
-    ids: Link | None
-
-    @property
-    def step(self) -> Step:
-        """As a report tells it."""
-        return Step(f"is wrapped by `{shortened(self.scope.source.of(self.call))}`", self.scope.place(self.call))
-
-
-def _of_wrapping(scene: Scene, finding: Finding, wrapper: Wrapper, device: str) -> Finding:
-    """A finding with the line that wraps the module, and the change of the devices that it names there."""
-    wrapping = _wrapping(scene, wrapper)
-    if wrapping is None or not finding.operands:
+def _of_wrapping(finding: Finding, wrapper: Wrapper, device: str) -> Finding:
+    """A finding with the line that wraps the module, where it is recorded, and the change of the devices there."""
+    store = RECORD.store_of(wrapper, "module")
+    entry = store.stack[0] if store is not None and store.stack else None
+    if entry is None or entry.source is None or entry.call is None or not finding.operands:
         return finding
     first, *others = finding.operands
-    links = [] if wrapping.ids is None else way_of(scene.sites, wrapping.ids, "")
-    lines = {wrapping.step.place}
-    told = [
-        Step(f"has its `device_ids` from `{shortened(one.text)}`", one.step.place)
-        for one in links[:0:-1]
-        if one.step.place not in lines
-    ]
-    finding = replace(finding, operands=(replace(first, history=(*told, wrapping.step)), *others))
-    change = _with_device_first(wrapper, links, device)
+    step = Step(f"is wrapped by `{entry.text}`", entry.place)
+    finding = replace(finding, operands=(replace(first, history=(step,)), *others))
+    scope = Scope(entry.source, entry.code, {}, {})
+    change = _with_device_first(scope, entry.call, wrapper, torch.device(device).index)
     if change is None:
         return finding
     text = f"name the device of the module, {device}, first: the outputs are gathered there"
@@ -102,49 +82,19 @@ def _of_wrapping(scene: Scene, finding: Finding, wrapper: Wrapper, device: str) 
     return replace(finding, help=(text, *finding.help[1:]), changes=(change,))
 
 
-def _wrapping(scene: Scene, wrapper: Wrapper) -> _Wrapping | None:
-    made = constructed(scene.sites, wrapper)
-    if made is None:
-        return None
-    scope, call = made
-    ids = _ids_of(call, 1)
-    if ids is None and isinstance(scope.reader.value(call.func), functools.partial):
-        for link in way_of(scene.sites, Link(How.HERE, scope, call.func), ""):
-            if isinstance(link.node, ast.Call) and (given := _ids_of(link.node, 2)) is not None:
-                return _Wrapping(link.scope, link.node, Link(How.PASSED, link.scope, given, variable="device_ids"))
-    return _Wrapping(scope, call, None if ids is None else Link(How.PASSED, scope, ids, variable="device_ids"))
-
-
-def _ids_of(call: ast.Call, position: int) -> ast.expr | None:
-    named = next((one.value for one in call.keywords if one.arg == "device_ids"), None)
-    return call.args[position] if named is None and len(call.args) > position else named
-
-
-def _with_device_first(wrapper: Wrapper, links: list[Link], device: str) -> Change | None:
-    """The list of devices with that of the module first, where it is written out; otherwise where it is passed."""
-    index, ids = torch.device(device).index, list(wrapper.device_ids or ())
-    is_alone = isinstance(wrapper, DistributedDataParallel) and index is not None
-    if not links or (index not in ids and not is_alone):
+def _with_device_first(scope: Scope, call: ast.Call, wrapper: Wrapper, index: int | None) -> Change | None:
+    """The call with a list of devices that begins with that of the module."""
+    ids = list(wrapper.device_ids or ())
+    is_alone = isinstance(wrapper, DistributedDataParallel)
+    if index is None or not (is_alone or index in ids):
         return None
     ordered = [index] if is_alone else [index, *(one for one in ids if one != index)]
-    for link in links:
-        written = _written_out(link.node)
-        if written is not None and written == ids:
-            inside = ", ".join(map(str, ordered))
-            text = f"({inside},)" if isinstance(link.node, ast.Tuple) else f"[{inside}]"
-            return replaced(link.scope, link.node, text)
-    text = links[0].text
-    if is_alone:
-        return None
-    return replaced(links[0].scope, links[0].node, f"sorted({text})" if ordered == sorted(ids) else str(ordered))
-
-
-def _written_out(node: ast.expr) -> list[int] | None:
-    """The numbers of a list or tuple that the source writes out."""
-    if not isinstance(node, (ast.List, ast.Tuple)):
-        return None
-    values = [one.value for one in node.elts if isinstance(one, ast.Constant) and type(one.value) is int]
-    return [one for one in values if isinstance(one, int)] if len(values) == len(node.elts) else None
+    given = next((one.value for one in call.keywords if one.arg == "device_ids"), None)
+    given = call.args[1] if given is None and len(call.args) > 1 else given
+    if given is None:
+        return with_keyword(scope, call, "device_ids", str(ordered))
+    is_computed = not isinstance(given, (ast.List, ast.Tuple)) and ordered == sorted(ids) and not is_alone
+    return replaced(scope, given, f"sorted({scope.source.of(given)})" if is_computed else str(ordered))
 
 
 # --- where the line that fails is the one that wraps, or nothing tells of that one -----------------------------

@@ -89,25 +89,14 @@ def _read_on_cpu(scene: Scene, found: tuple[Operand, ...]) -> tuple[Change, ...]
         return ()
     scope, node = place
     value = scope.reader.value(node)
-    # Of a container, each tensor has to be brought; in a container of containers, where it comes from.
+    # Of a container, each tensor has to be brought.
     if isinstance(value, (list, tuple)) and all(isinstance(one, torch.Tensor) for one in value):
         change = replaced(scope, node, f"[one.detach().cpu() for one in {scope.source.of(node)}]")
         return () if change is None else (change,)
     if isinstance(value, (list, tuple)):
-        return _filled_on_cpu(scene, scope, node, found[0].device)
+        return ()
     beside = (followed_by(scope, one, ".detach().cpu()") for one in _also_read(scope, node, found[0].device))
     return merged([*with_method(scene, found[0], ".detach().cpu()"), *(one for one in beside if one is not None)])
-
-
-def _filled_on_cpu(scene: Scene, scope: Scope, node: ast.expr, device: str) -> tuple[Change, ...]:
-    """The tensor that the elements of a container were taken from, on the CPU."""
-    assert scene.user is not None
-    for link in trail(scene.sites, scene.user, node, device)[1:]:
-        value = link.scope.reader.value(link.node)
-        if isinstance(value, torch.Tensor) and str(value.device) == device:
-            change = followed_by(link.scope, link.node, ".detach().cpu()")
-            return () if change is None else (change,)
-    return ()
 
 
 def _also_read(scope: Scope, node: ast.expr, device: str) -> Iterator[ast.expr]:

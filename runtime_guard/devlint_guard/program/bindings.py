@@ -1,8 +1,7 @@
 """Which assignments of a variable may have been the last one when a place in a function is reached.
 
 Read from the source alone: branches join, loops may run any number of times, and statements that leave the function end
-their path. `Binding.keys` is the way from the assigned expression to the variable: an element of a loop's iterable, an
-index of an unpacked value.
+their path.
 """
 
 from __future__ import annotations
@@ -12,26 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from types import CodeType
-from typing import Final
 
 from devlint_guard.program.frames import Position
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
-Key = object
-"""A constant in brackets, ELEMENT, or the name of an attribute as `Field`."""
-
-ELEMENT: Final = object()
-"""Any element of a container."""
-
-ANY_NAME: Final = ""
-"""The attribute of a target that `setattr` assigns under a name that the source does not spell out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """An attribute of an object."""
-
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +23,12 @@ class Binding:
 
     Attributes:
         value: the expression.
-        keys: see the module.
+        is_part: the variable is an element of it: of what a loop goes through, or of an unpacked value.
     """
 
     statement: ast.stmt | ast.comprehension
     value: ast.expr
-    keys: tuple[Key, ...] = ()
+    is_part: bool = False
 
     @property
     def position(self) -> Position:
@@ -58,6 +41,8 @@ Reached = tuple[Binding | None, ...]
 
 IsTarget = Callable[[ast.expr], bool]
 Truth = Callable[[ast.If], bool | None]
+Target = tuple[ast.expr, ast.expr, bool]
+"""A target, the assigned expression, and whether the target takes a part of it."""
 
 
 def definition_of(tree: ast.Module, code: CodeType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
@@ -75,13 +60,13 @@ def is_name(name: str) -> IsTarget:
     return lambda target: isinstance(target, ast.Name) and target.id == name
 
 
-def is_attribute(owner: str, name: str, *, also_any: bool = False) -> IsTarget:
-    """Whether a target is an attribute of a variable: `self.table`; on demand also one of a name that is not known."""
+def is_attribute(owner: str, name: str) -> IsTarget:
+    """Whether a target is an attribute of a variable: `self.table`."""
 
     def matches(target: ast.expr) -> bool:
         match target:
             case ast.Attribute(value=ast.Name(id=of), attr=attr):
-                return of == owner and (attr == name or (also_any and attr == ANY_NAME))
+                return of == owner and attr == name
         return False
 
     return matches
@@ -116,9 +101,9 @@ def _in_comprehension(function: ast.AST, is_target: IsTarget, use: ast.AST) -> B
     found = None
     for node in _around(function, _span(use)):
         for part in getattr(node, "generators", []):
-            for target, keys in targets_in(part.target, (ELEMENT,)):
+            for target, _ in targets_in(part.target):
                 if is_target(target) and part.iter is not use:
-                    found = Binding(part, part.iter, keys)
+                    found = Binding(part, part.iter, is_part=True)
     return found
 
 
@@ -202,14 +187,12 @@ class _Flow:
         return self._with(node, state)
 
     def _with(self, node: ast.stmt, state: Reached) -> Reached:
-        """The state after a statement that may bind the variable."""
+        """The state after a statement that may bind the variable; an update leaves its value where it was."""
         found = [one for one in targets_of(node) if self._is_target(one[0])]
-        if not found or not state:
+        if not found or not state or isinstance(node, ast.AugAssign):
             return state
-        target, value, keys = found[-1]
-        bound = (Binding(node, value, keys),)
-        is_certain = not isinstance(target, ast.Attribute) or target.attr != ANY_NAME
-        return bound if is_certain else _joined(state, bound)
+        _, value, is_part = found[-1]
+        return (Binding(node, value, is_part),)
 
     def _if(self, node: ast.If, state: Reached) -> Reached:
         if self._is_here(node.test):
@@ -259,22 +242,21 @@ class _Flow:
 # --- what a statement binds ---------------------------------------------------------------------------------
 
 
-def targets_of(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, tuple[Key, ...]]]:
-    """The targets of one statement, without those of statements in it: target, value, way to it."""
+def targets_of(node: ast.AST) -> Iterator[Target]:
+    """The targets of one statement, without those of statements in it."""
     match node:
         case ast.Assign():
             for target in node.targets:
-                for one, value, keys in _pairs(target, node.value):
-                    yield from ((alias, value, keys) for alias in (one, *_attributes_behind(one)))
+                for one, value, is_part in _pairs(target, node.value):
+                    yield from ((alias, value, is_part) for alias in (one, *_attributes_behind(one)))
         case ast.Expr(value=ast.Call() as call):
             yield from _stored_by(call)
         case ast.AnnAssign(value=ast.expr() as value):
             yield from _pairs(node.target, value)
         case ast.AugAssign(target=target):
-            old = ast.copy_location(_loaded(target), target)
-            yield target, ast.copy_location(ast.BinOp(old, node.op, node.value), node), ()
+            yield target, node.value, False
         case ast.For() | ast.AsyncFor():
-            yield from ((target, node.iter, keys) for target, keys in targets_in(node.target, (ELEMENT,)))
+            yield from ((target, node.iter, True) for target, _ in targets_in(node.target))
         case ast.With() | ast.AsyncWith():
             for item in node.items:
                 if item.optional_vars is not None:
@@ -282,7 +264,7 @@ def targets_of(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, tuple[Key, .
     for part in ast.iter_child_nodes(node):
         for inner in ast.walk(part) if isinstance(part, ast.expr) else ():
             if isinstance(inner, ast.NamedExpr):
-                yield inner.target, inner.value, ()
+                yield inner.target, inner.value, False
 
 
 def _attributes_behind(target: ast.expr) -> Iterator[ast.expr]:
@@ -295,32 +277,22 @@ def _attributes_behind(target: ast.expr) -> Iterator[ast.expr]:
             yield tensor
 
 
-def _stored_by(call: ast.Call) -> Iterator[tuple[ast.expr, ast.expr, tuple[Key, ...]]]:
+def _stored_by(call: ast.Call) -> Iterator[Target]:
     """What a call assigns to an attribute: `setattr`, or a method that registers a tensor or a module."""
     match call:
-        case ast.Call(func=ast.Name(id="setattr"), args=[owner, key, value]):
+        case ast.Call(func=ast.Name(id="setattr"), args=[owner, ast.Constant(value=str() as name), value]):
             pass
-        case ast.Call(func=ast.Attribute(value=owner, attr=method), args=[key, value, *_]):
-            if method not in ("register_buffer", "register_parameter", "add_module", "register_module", "__setattr__"):
-                return
+        case ast.Call(
+            func=ast.Attribute(value=owner, attr="register_buffer" | "register_parameter" | "add_module"),
+            args=[ast.Constant(value=str() as name), value, *_],
+        ):
+            pass
         case _:
             return
-    name = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else ANY_NAME
-    yield ast.copy_location(ast.Attribute(owner, name, ast.Store()), call), value, ()
+    yield ast.copy_location(ast.Attribute(owner, name, ast.Store()), call), value, False
 
 
-def _loaded(target: ast.expr) -> ast.expr:
-    match target:
-        case ast.Name(id=name):
-            return ast.Name(name, ast.Load())
-        case ast.Attribute(value=value, attr=attr):
-            return ast.Attribute(value, attr, ast.Load())
-        case ast.Subscript(value=value, slice=key):
-            return ast.Subscript(value, key, ast.Load())
-    return target
-
-
-def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, tuple[Key, ...]]]:
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[Target]:
     """The targets of an assignment, each with its own value where the source shows one."""
     if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
         is_plain = not any(isinstance(one, ast.Starred) for one in (*target.elts, *value.elts))
@@ -328,19 +300,18 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.ex
             for one, part in zip(target.elts, value.elts, strict=True):
                 yield from _pairs(one, part)
             return
-    yield from ((one, value, keys) for one, keys in targets_in(target, ()))
+    yield from ((one, value, is_part) for one, is_part in targets_in(target))
 
 
-def targets_in(target: ast.expr, keys: tuple[Key, ...]) -> Iterator[tuple[ast.expr, tuple[Key, ...]]]:
-    """The single targets of an unpacking, each with the way to its value."""
+def targets_in(target: ast.expr, *, is_part: bool = False) -> Iterator[tuple[ast.expr, bool]]:
+    """The single targets of an assignment, and whether each takes a part of the value."""
     if isinstance(target, (ast.Tuple, ast.List)):
-        is_counted = not any(isinstance(one, ast.Starred) for one in target.elts)
-        for index, one in enumerate(target.elts):
-            yield from targets_in(one, (*keys, index if is_counted else ELEMENT))
+        for one in target.elts:
+            yield from targets_in(one, is_part=True)
     elif isinstance(target, ast.Starred):
-        yield target.value, keys
+        yield target.value, True
     else:
-        yield target, keys
+        yield target, is_part
 
 
 def own_nodes(function: ast.AST) -> Iterator[ast.AST]:

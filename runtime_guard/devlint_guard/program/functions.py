@@ -5,21 +5,11 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import CodeType, FunctionType, ModuleType
 
 from devlint_guard.finding import Place
-from devlint_guard.program.bindings import (
-    ELEMENT,
-    Binding,
-    IsTarget,
-    Key,
-    bindings,
-    definition_of,
-    is_name,
-    own_nodes,
-    reaching,
-)
+from devlint_guard.program.bindings import Binding, IsTarget, bindings, definition_of, reaching
 from devlint_guard.program.expressions import Reader
 from devlint_guard.program.frames import Site, Source, is_user_code, place_in_code, source_of, source_of_file
 from devlint_guard.program.stored import UNKNOWN
@@ -35,7 +25,6 @@ class Scope:
         names: its variables if it still runs, otherwise the known ones.
         more_names: the variables of its file.
         site: the frame, where it still runs.
-        call: where it does not, the call of it that matters, with the function that this is in.
     """
 
     source: Source
@@ -43,7 +32,6 @@ class Scope:
     names: Mapping[str, object]
     more_names: Mapping[str, object]
     site: Site | None = None
-    call: tuple[Scope, ast.Call] | None = field(default=None, compare=False)
 
     @classmethod
     def at(cls, site: Site) -> Scope | None:
@@ -61,37 +49,14 @@ class Scope:
         return cls(source, frame.f_code, names, frame.f_globals, site)
 
     @classmethod
-    def of(
-        cls, function: FunctionType, owner: object = UNKNOWN, call: tuple[Scope, ast.Call] | None = None
-    ) -> Scope | None:
-        """The scope of a function that may not run any more; a method is one of `owner`.
-
-        Args:
-            function: the user's.
-            owner: what a method was called on.
-            call: where the function was called; what it was given is known from there.
-        """
+    def of(cls, function: FunctionType, owner: object = UNKNOWN) -> Scope | None:
+        """The scope of a function of the user's that may not run any more; a method is one of `owner`."""
         code = function.__code__
         source = source_of_file(code.co_filename) if is_user_code(code, function.__module__) else None
         if source is None:
             return None
         known = {} if owner is UNKNOWN or not code.co_argcount else {code.co_varnames[0]: owner}
-        scope = cls(source, code, known, function.__globals__, call=call)
-        return scope if call is None else scope._given(*call)
-
-    def _given(self, caller: Scope, call: ast.Call) -> Scope:
-        """The scope with the values that the call shows for parameters that are never assigned."""
-        known = dict(self.names)
-        definition = self.definition
-        for name in self.parameters if definition is not None else ():
-            argument = argument_of(call, self.code, name)
-            is_changed = definition is not None and any(is_name(name)(target) for _, target, _ in bindings(definition))
-            if name in known or argument is None or isinstance(argument, ast.Starred) or is_changed:
-                continue
-            value = caller.reader.value(argument) if caller.is_settled(argument) else UNKNOWN
-            if value is not UNKNOWN:
-                known[name] = value
-        return Scope(self.source, self.code, known, self.more_names, None, self.call)
+        return cls(source, code, known, function.__globals__)
 
     @property
     def reader(self) -> Reader:
@@ -113,16 +78,6 @@ class Scope:
         """The node of the function, or of the whole file."""
         return self.source.tree if self.is_module else definition_of(self.source.tree, self.code)
 
-    def has_default(self, name: str) -> bool:
-        """Whether a parameter may be left out."""
-        arguments = getattr(self.definition, "args", None)
-        if not isinstance(arguments, ast.arguments):
-            return False
-        positional = [*arguments.posonlyargs, *arguments.args]
-        named = {one.arg for one in positional[len(positional) - len(arguments.defaults) :]}
-        named |= {one.arg for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default}
-        return name in named
-
     def place(self, node: ast.expr | ast.stmt) -> Place:
         """Where a node of it stands."""
         return place_in_code(self.code, node)
@@ -131,15 +86,6 @@ class Scope:
         """The bindings that may be the last one when a node is reached, see `bindings.reaching`."""
         definition = self.definition
         return [None] if definition is None else reaching(definition, is_target, use, self._truth)
-
-    def is_reached(self, node: ast.AST) -> bool:
-        """Whether no test that is known has gone the other way."""
-        for branch in own_nodes(self.definition or ast.Pass()):
-            if isinstance(branch, ast.If) and (answer := self._truth(branch)) is not None:
-                other = branch.orelse if answer else branch.body
-                if any(one is node for part in other for one in ast.walk(part)):
-                    return False
-        return True
 
     def _truth(self, branch: ast.If) -> bool | None:
         """Which way a statement went, if what it asks has not changed since."""
@@ -179,41 +125,6 @@ def is_method(code: CodeType) -> bool:
     """Whether the first parameter is given by the object or the class."""
     parameters = code.co_varnames[: code.co_argcount]
     return bool(parameters) and (parameters[0] in ("self", "cls") or code.co_name == "__init__")
-
-
-def given_by(
-    call: ast.Call, code: CodeType, name: str, keys: tuple[Key, ...]
-) -> tuple[ast.expr, tuple[Key, ...]] | None:
-    """What a call gives for a parameter, with the way from it to the value; also out of `*args` and `**kwargs`."""
-    argument, rest = argument_of(call, code, name), keys
-    if argument is None and name in rest_of(code) and keys:
-        own = len(code.co_varnames[: code.co_argcount]) - is_method(code)
-        if isinstance(keys[0], int) and own + keys[0] < len(call.args):
-            argument, rest = call.args[own + keys[0]], keys[1:]
-        elif isinstance(keys[0], str):
-            argument = next((one.value for one in call.keywords if one.arg == keys[0]), None)
-            rest = keys[1:]
-    if argument is None:
-        named = [one.value for one in call.keywords if one.arg is None]
-        listed = [(number, one.value) for number, one in enumerate(call.args) if isinstance(one, ast.Starred)]
-        parameters = code.co_varnames[: code.co_argcount]
-        if len(named) + len(listed) == 1 and name in code.co_varnames:
-            if named:
-                argument, rest = named[0], (name, *keys)
-            elif name in parameters:
-                position = parameters.index(name) - is_method(code) - listed[0][0]
-                argument, rest = listed[0][1], (position if position >= 0 else ELEMENT, *keys)
-    if argument is None:
-        return None
-    if isinstance(argument, ast.Starred):
-        argument, rest = argument.value, (ELEMENT, *rest)
-    return argument, rest
-
-
-def rest_of(code: CodeType) -> tuple[str, ...]:
-    """The names of `*args` and `**kwargs`."""
-    first = code.co_argcount + code.co_kwonlyargcount
-    return code.co_varnames[first : first + bool(code.co_flags & 4) + bool(code.co_flags & 8)]
 
 
 # --- the tops of files and the bodies of classes ---

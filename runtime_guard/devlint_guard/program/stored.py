@@ -10,7 +10,7 @@ import functools
 import types
 from collections import UserDict
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import torch
 from torch import nn
@@ -48,14 +48,6 @@ class _Example(NamedTuple):
 
 
 _NAMED_TUPLE_FIELD: Final = type(vars(_Example)["field"])
-
-
-def stores(owner: object, name: str) -> bool:
-    """Whether an object itself has an attribute, not just its class."""
-    if name in dictionary_of(owner):
-        return True
-    tables = ("_parameters", "_buffers", "_modules") if isinstance(owner, nn.Module) else ()
-    return any(name == key for table in tables for key, _ in table_of(cast(nn.Module, owner), table))
 
 
 def dictionary_of(owner: object) -> Mapping[str, object]:
