@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any, Final
+
+import torch
 
 _ABSENT: Final = object()
 
@@ -33,6 +37,18 @@ class Replacements:
         self._undone.append((owner, name, before, value))
         setattr(owner, name, value)
 
+    def put_function(self, owner: Any, name: str, function: Callable[..., Any]) -> None:
+        """Replace a function of a module, in the table of TorchScript too, which knows functions by identity."""
+        table = torch.jit._builtins._get_builtin_table()  # type: ignore[no-untyped-call]
+        known = table.get(id(getattr(owner, name)))
+        self.put(owner, name, function)
+        if known is not None:
+            table[id(function)] = known
+
+    def around(self, owner: Any, name: str, function: Callable[..., Any]) -> None:
+        """Replace a function or a method by one that is given the original, and then the arguments of the call."""
+        self.put_function(owner, name, around(getattr(owner, name), function))
+
     def undo(self) -> None:
         """Restore the originals, the latest first."""
         while self._undone:
@@ -43,3 +59,13 @@ class Replacements:
                 delattr(owner, name)
             else:
                 setattr(owner, name, before)
+
+
+def around(original: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what stands for a function, and gives it and the arguments of a call to another one."""
+
+    @functools.wraps(original)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return function(original, *args, **kwargs)
+
+    return called

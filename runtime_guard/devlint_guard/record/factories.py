@@ -29,20 +29,11 @@ def install(replaced: Replacements) -> None:
     for module in (torch, torch.fft):
         for name, value in list(vars(module).items()):
             if callable(value) and (value in known or getattr(value, "__wrapped__", None) in known):
-                replace_function(replaced, module, name, _noting(value, f"torch.{name}"))
+                replaced.put_function(module, name, _noting(value, f"torch.{name}"))
     for name in (*LIKE, "from_numpy"):
-        replace_function(replaced, torch, name, _noting(getattr(torch, name), f"torch.{name}"))
+        replaced.put_function(torch, name, _noting(getattr(torch, name), f"torch.{name}"))
     for name in NEW:
         replaced.put(Tensor, name, _noting(getattr(Tensor, name), f"Tensor.{name}"))
-
-
-def replace_function(replaced: Replacements, module: Any, name: str, function: Callable[..., Any]) -> None:
-    """Replaces a function of a module, in the table of TorchScript too, which knows functions by identity."""
-    original = getattr(module, name)
-    table = torch.jit._builtins._get_builtin_table()  # type: ignore[no-untyped-call]
-    replaced.put(module, name, function)
-    if id(original) in table:
-        table[id(function)] = table[id(original)]
 
 
 # A tracer's tensors are none of the program's, and torch 2.6 frees what refers weakly to their storages once too often.

@@ -96,7 +96,6 @@ def rehearse(devices: int = 1, device_type: str = "cuda", *, from_beginning: boo
         sharing,
         storages,
         tensors,
-        threads,
         types_of_torch,
         unjudged,
     )
@@ -124,7 +123,6 @@ def rehearse(devices: int = 1, device_type: str = "cuda", *, from_beginning: boo
             parallel,
             distributed,
             faking,
-            threads,
             children,
             batches,
         )

@@ -58,33 +58,32 @@ _SCOPES = _Scopes()
 
 def install(replaced: Replacements) -> None:
     """Replace how scopes of autocasting begin and end."""
-    autocast: Any = torch.amp.autocast_mode.autocast
-    enter, leave = autocast.__enter__, autocast.__exit__
+    replaced.around(torch.amp.autocast_mode.autocast, "__enter__", _enter)
+    replaced.around(torch.amp.autocast_mode.autocast, "__exit__", _leave)
 
-    def __enter__(self: Any) -> Any:  # noqa: N807
-        if self.device not in MACHINE.types or torch._jit_internal.is_scripting():
-            return enter(self)
+
+def _enter(enter: Callable[..., Any], self: Any) -> Any:
+    if self.device not in MACHINE.types or torch._jit_internal.is_scripting():
+        return enter(self)
+    if not _SCOPES.outer:
+        _SCOPES.gate.__enter__()
+    _SCOPES.outer.append((_SCOPES.wanted, torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")))
+    result = enter(self)
+    wanted = {kind: dtype for kind, dtype in _SCOPES.wanted.items() if kind != self.device}
+    _SCOPES.wanted = wanted | ({self.device: self.fast_dtype} if self._enabled else {})
+    torch.set_autocast_enabled("cpu", bool(_SCOPES.wanted))
+    return result
+
+
+def _leave(leave: Callable[..., Any], self: Any, *exc_info: Any) -> Any:
+    result = leave(self, *exc_info)
+    if self.device in MACHINE.types and _SCOPES.outer and not torch._jit_internal.is_scripting():
+        _SCOPES.wanted, is_enabled, dtype = _SCOPES.outer.pop()
+        torch.set_autocast_enabled("cpu", is_enabled)
+        torch.set_autocast_dtype("cpu", dtype)
         if not _SCOPES.outer:
-            _SCOPES.gate.__enter__()
-        _SCOPES.outer.append((_SCOPES.wanted, torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")))
-        result = enter(self)
-        wanted = {kind: dtype for kind, dtype in _SCOPES.wanted.items() if kind != self.device}
-        _SCOPES.wanted = wanted | ({self.device: self.fast_dtype} if self._enabled else {})
-        torch.set_autocast_enabled("cpu", bool(_SCOPES.wanted))
-        return result
-
-    def __exit__(self: Any, *exc_info: Any) -> Any:  # noqa: N807
-        result = leave(self, *exc_info)
-        if self.device in MACHINE.types and _SCOPES.outer and not torch._jit_internal.is_scripting():
-            _SCOPES.wanted, is_enabled, dtype = _SCOPES.outer.pop()
-            torch.set_autocast_enabled("cpu", is_enabled)
-            torch.set_autocast_dtype("cpu", dtype)
-            if not _SCOPES.outer:
-                _SCOPES.gate.__exit__(None, None, None)
-        return result
-
-    replaced.put(autocast, "__enter__", __enter__)
-    replaced.put(autocast, "__exit__", __exit__)
+            _SCOPES.gate.__exit__(None, None, None)
+    return result
 
 
 def _is_on_device(values: Iterable[Any]) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
 from torch.utils.data import DataLoader
 
-from devlint_guard.program.replacements import Replacements
+from devlint_guard.program.replacements import Replacements, around
 from devlint_guard.rehearsal.machine import MACHINE
 
 
@@ -29,14 +29,13 @@ class _First:
 def install(replaced: Replacements) -> None:
     """Replace what each loader takes its indices from, and its length."""
     owner: Any = DataLoader
-    whole, length = owner._index_sampler.fget, owner.__len__
+    replaced.put(owner, "_index_sampler", property(around(owner._index_sampler.fget, _indices)))
+    replaced.around(owner, "__len__", _length)
 
-    def index_sampler(self: Any) -> Any:
-        return whole(self) if MACHINE.batches is None else _First(whole(self), MACHINE.batches)
 
-    def limited(self: Any) -> int:
-        found: int = length(self)
-        return found if MACHINE.batches is None else min(found, MACHINE.batches)
+def _indices(whole: Callable[..., Any], self: DataLoader[Any]) -> Any:
+    return whole(self) if MACHINE.batches is None else _First(whole(self), MACHINE.batches)
 
-    replaced.put(owner, "_index_sampler", property(index_sampler))
-    replaced.put(owner, "__len__", limited)
+
+def _length(whole: Callable[..., int], self: DataLoader[Any]) -> int:
+    return whole(self) if MACHINE.batches is None else min(whole(self), MACHINE.batches)

@@ -16,6 +16,7 @@ from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from devlint_guard.program.replacements import Replacements
+from devlint_guard.record.factories import LIKE
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.aside import ASIDE
 from devlint_guard.rehearsal.dispatch import MARKS, RehearsalMode, marked
@@ -29,24 +30,7 @@ _torch: Any = torch
 _INTERPRETED: Any = torch.fx.Interpreter.call_function.__code__
 
 _FROM_DATA = ("tensor", "as_tensor", "asarray")
-_LIKE = (
-    "empty_like",
-    "full_like",
-    "ones_like",
-    "rand_like",
-    "randint_like",
-    "randn_like",
-    "zeros_like",
-)
-_SPARSE = (
-    "sparse_bsc_tensor",
-    "sparse_bsr_tensor",
-    "sparse_compressed_tensor",
-    "sparse_coo_tensor",
-    "sparse_csc_tensor",
-    "sparse_csr_tensor",
-)
-_NEW = ("new_empty", "new_empty_strided", "new_full", "new_ones", "new_zeros")
+_SPARSE = ("bsc", "bsr", "compressed", "coo", "csc", "csr")
 
 
 def install(replaced: Replacements) -> None:
@@ -55,62 +39,50 @@ def install(replaced: Replacements) -> None:
     for module in (torch, torch.fft):
         for name, value in list(vars(module).items()):
             if callable(value) and value in constructors and name not in _FROM_DATA:
-                replace_function(replaced, module, name, _marking(value))
-    for name in _LIKE:
-        replace_function(replaced, torch, name, _marking(getattr(torch, name)))
-    for name in _NEW:
-        replaced.put(Tensor, name, _marking(getattr(torch._C.TensorBase, name)))
+                replaced.around(module, name, _marking)
+    for name in LIKE:
+        replaced.around(torch, name, _marking)
+    for name in ("new_empty", "new_empty_strided", "new_full", "new_ones", "new_zeros"):
+        replaced.around(Tensor, name, _marking)
     for name in _FROM_DATA:
-        replace_function(replaced, torch, name, _from_data(getattr(torch, name), is_copy=name == "tensor"))
+        replaced.around(torch, name, _from_data)
     for name in _SPARSE:
-        replace_function(replaced, torch, name, _of_parts(getattr(torch, name)))
+        replaced.around(torch, f"sparse_{name}_tensor", _of_parts)
     for name in ("nested_tensor", "as_nested_tensor"):
-        replaced.put(torch.nested, name, _nested(getattr(torch.nested, name)))
+        replaced.around(torch.nested, name, _nested)
     _install_dlpack(replaced)
     replaced.put(torch, "compile", _compiling())
     frames: Any = sys.modules.get("torch._dynamo.eval_frame")
     if hasattr(frames, "_stance"):  # of what was compiled before
         replaced.put(frames, "_stance", frames.DynamoStance("force_eager"))
     # Dynamo, by which a strict export reads the program's code, would read that of the rehearsal too.
-    replaced.put(torch.export, "export", _with(torch.export.export, strict=False))
+    replaced.around(torch.export, "export", lambda call, *args, **given: call(*args, **{**given, "strict": False}))
     for operator in (_torch._ops.OpOverload, _torch._ops.OpOverloadPacket):
-        replaced.put(operator, "__call__", _told(operator.__call__))
+        replaced.around(operator, "__call__", _told)
     if not hasattr(TorchDispatchMode, "supports_higher_order_operators"):
-        replaced.put(_torch._ops.HigherOrderOperator, "dispatch", _introduced(_torch._ops.HigherOrderOperator.dispatch))
-    replaced.put(torch._C._nn, "_parse_to", _parsing(torch._C._nn._parse_to))
+        replaced.around(_torch._ops.HigherOrderOperator, "dispatch", _introduced)
+    replaced.around(torch._C._nn, "_parse_to", _parsing)
 
 
-def replace_function(replaced: Replacements, module: Any, name: str, function: Callable[..., Any]) -> None:
-    """Replace a function of a module, in the table of TorchScript too, which knows functions by identity."""
-    original = getattr(module, name)
-    table = torch.jit._builtins._get_builtin_table()  # type: ignore[no-untyped-call]
-    replaced.put(module, name, function)
-    if id(original) in table:
-        table[id(function)] = table[id(original)]
-
-
-def _marking(function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
-        if type(kwargs.get("device")) is int:
-            kwargs["device"] = numbered(kwargs["device"])
-        if ASIDE.is_out:
-            _wake_for(kwargs)
-        before, MARKS.is_marked = MARKS.is_marked, True
-        try:
-            made = function(*args, **kwargs)
-        finally:
-            MARKS.is_marked = before
-        if kwargs.get("pin_memory") and isinstance(made, Tensor):
-            if label(made).type == MACHINE.name:
-                words.refuse("Only dense CPU tensors can be pinned")
-            start()
-            if MACHINE.kind is MPS:
-                UNJUDGED.note(f"{function.__name__}(pin_memory=True) on a machine with MPS")
-            pin(made)
-        return made
-
-    return called
+def _marking(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Let a factory count as the program's own."""
+    if type(kwargs.get("device")) is int:
+        kwargs["device"] = numbered(kwargs["device"])
+    if ASIDE.is_out:
+        _wake_for(kwargs)
+    before, MARKS.is_marked = MARKS.is_marked, True
+    try:
+        made = function(*args, **kwargs)
+    finally:
+        MARKS.is_marked = before
+    if kwargs.get("pin_memory") and isinstance(made, Tensor):
+        if label(made).type == MACHINE.name:
+            words.refuse("Only dense CPU tensors can be pinned")
+        start()
+        if MACHINE.kind is MPS:
+            UNJUDGED.note(f"{function.__name__}(pin_memory=True) on a machine with MPS")
+        pin(made)
+    return made
 
 
 def _wake_for(kwargs: dict[str, Any]) -> None:
@@ -121,93 +93,70 @@ def _wake_for(kwargs: dict[str, Any]) -> None:
         ASIDE.wake()
 
 
-def _told(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what calls an operator from Python; the code of a graph, as `torch.export` makes it, names each device."""
-
-    @functools.wraps(call)
-    def called(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if ASIDE.is_out:
-            _wake_for(kwargs)
-        if "device" in kwargs:
-            caller = sys._getframe(1).f_code
-            if caller.co_filename.startswith("<eval_with_key>") or caller is _INTERPRETED:
-                with marked():
-                    return call(self, *args, **kwargs)
-        return call(self, *args, **kwargs)
-
-    return called
+def _told(call: Callable[..., Any], self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Call an operator from Python; the code of a graph, as `torch.export` makes it, names each device."""
+    if ASIDE.is_out:
+        _wake_for(kwargs)
+    if "device" in kwargs:
+        caller = sys._getframe(2).f_code
+        if caller.co_filename.startswith("<eval_with_key>") or caller is _INTERPRETED:
+            with marked():
+                return call(self, *args, **kwargs)
+    return call(self, *args, **kwargs)
 
 
-def _from_data(function: Callable[..., Any], *, is_copy: bool) -> Callable[..., Any]:
-    """Return a function that makes a tensor of data on the CPU, and moves it to where it was asked for."""
-
-    @functools.wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
-        kwargs = dict(kwargs)
-        device = kwargs.pop("device", None)
-        wants_grad = kwargs.pop("requires_grad", False)
-        if type(device) is int:
-            device = numbered(device)
-        if device is None and not _is_tensor(args):
-            device = _default_device()
-        if device is not None and torch.device(device).type not in MACHINE.types:
-            ASIDE.wake()
-            return function(*args, device=device, requires_grad=wants_grad, **kwargs)
-        target = None if device is None else resolve(device)
-        if is_copy and _is_tensor(args):
-            target = label(args[0]) if target is None else target
-        with marked(), torch._C.DisableTorchFunction():
-            made = function(*args, **kwargs)
-        if target is not None and label(made) != target:
-            with torch.set_grad_enabled(torch.is_grad_enabled() and not is_copy):
-                made = to(made, target)
-        return made.requires_grad_() if wants_grad else made
-
-    return called
+def _from_data(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Make a tensor of data on the CPU, and move it to where it was asked for."""
+    is_copy = function.__name__ == "tensor"
+    device = kwargs.pop("device", None)
+    wants_grad = kwargs.pop("requires_grad", False)
+    if type(device) is int:
+        device = numbered(device)
+    if device is None and not _is_tensor(args):
+        device = _default_device()
+    if device is not None and torch.device(device).type not in MACHINE.types:
+        ASIDE.wake()
+        return function(*args, device=device, requires_grad=wants_grad, **kwargs)
+    target = None if device is None else resolve(device)
+    if is_copy and _is_tensor(args):
+        target = label(args[0]) if target is None else target
+    with marked(), torch._C.DisableTorchFunction():
+        made = function(*args, **kwargs)
+    if target is not None and label(made) != target:
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not is_copy):
+            made = to(made, target)
+    return made.requires_grad_() if wants_grad else made
 
 
-def _of_parts(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the factory of a sparse tensor, which is where its values are (sparse_coo_tensor_ctor)."""
-
-    @functools.wraps(function)
-    def called(*args: Any, device: Any = None, **kwargs: Any) -> Any:
-        wanted = None if device is None else resolve(device)
-        if wanted is None:
-            values = next((one for one in reversed(args) if isinstance(one, Tensor)), kwargs.get("values"))
-            wanted = seen_device(values) if isinstance(values, Tensor) else _default_device() or CPU
-        if wanted.type not in MACHINE.types:
-            return function(*args, device=wanted, **kwargs)
-        with marked(), torch._C.DisableTorchFunction():
-            return put(function(*args, device=CPU, **kwargs), wanted)
-
-    return called
-
-
-def _nested(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the factory of a nested tensor, whose parts share one storage; jagged ones have a class of their own."""
-
-    @functools.wraps(function)
-    def called(*args: Any, device: Any = None, **kwargs: Any) -> Any:
-        wanted = None if device is None else resolve(device)
-        if wanted is None or wanted.type != MACHINE.name or kwargs.get("layout") is torch.jagged:
-            return function(*args, device=wanted, **kwargs)
+def _of_parts(function: Callable[..., Any], *args: Any, device: Any = None, **kwargs: Any) -> Any:
+    """Make a sparse tensor, which is where its values are (sparse_coo_tensor_ctor)."""
+    wanted = None if device is None else resolve(device)
+    if wanted is None:
+        values = next((one for one in reversed(args) if isinstance(one, Tensor)), kwargs.get("values"))
+        wanted = seen_device(values) if isinstance(values, Tensor) else _default_device() or CPU
+    if wanted.type not in MACHINE.types:
+        return function(*args, device=wanted, **kwargs)
+    with marked(), torch._C.DisableTorchFunction():
         return put(function(*args, device=CPU, **kwargs), wanted)
 
-    return called
+
+def _nested(function: Callable[..., Any], *args: Any, device: Any = None, **kwargs: Any) -> Any:
+    """Make a nested tensor, whose parts share one storage; jagged ones have a class of their own."""
+    wanted = None if device is None else resolve(device)
+    if wanted is None or wanted.type != MACHINE.name or kwargs.get("layout") is torch.jagged:
+        return function(*args, device=wanted, **kwargs)
+    return put(function(*args, device=CPU, **kwargs), wanted)
 
 
 def _install_dlpack(replaced: Replacements) -> None:
     """Let memory that leaves as a capsule, or as an object with one, come back with its label."""
     exported: dict[int, torch.device] = {}
-    write, read = _torch.to_dlpack, _torch.from_dlpack
 
-    @functools.wraps(write)
-    def to_dlpack(tensor: Tensor) -> Any:
+    def to_dlpack(write: Callable[..., Any], tensor: Tensor) -> Any:
         exported[tensor.data_ptr()] = label(tensor)
         return write(tensor)
 
-    @functools.wraps(read)
-    def from_dlpack(ext_tensor: Any, **kwargs: Any) -> Any:
+    def from_dlpack(read: Callable[..., Any], ext_tensor: Any, **kwargs: Any) -> Any:
         made = read(ext_tensor, **kwargs)
         if isinstance(ext_tensor, Tensor):
             return put(made, label(ext_tensor))
@@ -215,16 +164,8 @@ def _install_dlpack(replaced: Replacements) -> None:
         return made if device is None else put(made, device)
 
     for owner in (torch, torch.utils.dlpack):
-        replaced.put(owner, "to_dlpack", to_dlpack)
-        replaced.put(owner, "from_dlpack", from_dlpack)
-
-
-def _with(function: Callable[..., Any], **fixed: Any) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **{**kwargs, **fixed})
-
-    return called
+        replaced.around(owner, "to_dlpack", to_dlpack)
+        replaced.around(owner, "from_dlpack", from_dlpack)
 
 
 def _compiling() -> Callable[..., Any]:
@@ -249,34 +190,25 @@ def _compiling() -> Callable[..., Any]:
     return compiled
 
 
-def _introduced(dispatch: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what runs `torch.cond` and its like: before torch 2.7, each has to know the class of a mode."""
-
-    def introduced(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if RehearsalMode not in vars(self).get("python_key_table", vars(self).get("python_key_mode_table")):
-            self.py_impl(RehearsalMode)(lambda mode, *args, **kwargs: mode.__torch_dispatch__(self, (), args, kwargs))
-        return dispatch(self, *args, **kwargs)
-
-    return introduced
+def _introduced(dispatch: Callable[..., Any], self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Run `torch.cond` and its like: before torch 2.7, each has to know the class of a mode."""
+    if RehearsalMode not in vars(self).get("python_key_table", vars(self).get("python_key_mode_table")):
+        self.py_impl(RehearsalMode)(lambda mode, *args, **kwargs: mode.__torch_dispatch__(self, (), args, kwargs))
+    return dispatch(self, *args, **kwargs)
 
 
-def _parsing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what reads the arguments of `Module.to`; a tensor or a number among them means its device."""
-
-    @functools.wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
-        if _is_tensor(args):
-            args = (seen_device(args[0]), args[0].dtype, *args[1:])
-        elif args and type(args[0]) is int:
-            args = (numbered(args[0]), *args[1:])
-        if isinstance(kwargs.get("tensor"), Tensor):
-            given = kwargs.pop("tensor")
-            args = (seen_device(given), given.dtype, *args)
-        if type(kwargs.get("device")) is int:
-            kwargs["device"] = numbered(kwargs["device"])
-        return function(*args, **kwargs)
-
-    return called
+def _parsing(parse: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Read the arguments of `Module.to`; a tensor or a number among them means its device."""
+    if _is_tensor(args):
+        args = (seen_device(args[0]), args[0].dtype, *args[1:])
+    elif args and type(args[0]) is int:
+        args = (numbered(args[0]), *args[1:])
+    if isinstance(kwargs.get("tensor"), Tensor):
+        given = kwargs.pop("tensor")
+        args = (seen_device(given), given.dtype, *args)
+    if type(kwargs.get("device")) is int:
+        kwargs["device"] = numbered(kwargs["device"])
+    return parse(*args, **kwargs)
 
 
 def _is_tensor(args: tuple[Any, ...]) -> bool:

@@ -1,11 +1,11 @@
-"""Python processes that a rehearsed program starts: each begins with a rehearsal of its own, on the same machine.
+"""Processes and threads that a rehearsed program starts: each takes part, on the same machine.
 
 `multiprocessing` sends a new process the state of its parent before the program's own objects; the rehearsal is a part
 of that state. A command such as `python -u train.py`, as torchrun starts it for each rank, becomes
 
     python -u -c "from devlint_guard.rehearsal.child import main; main()" SETTINGS script train.py
 
-A forked process has the rehearsal of its parent.
+A forked process has the rehearsal of its parent. A dispatch mode belongs to one thread, so that each gets its own.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from devlint_guard.program.replacements import Replacements
+from devlint_guard.rehearsal.dispatch import RehearsalMode
 from devlint_guard.rehearsal.journal import JOURNAL
-from devlint_guard.rehearsal.machine import MACHINE
+from devlint_guard.rehearsal.machine import MACHINE, after_fork_in_child
 
 _ROOT: Final = str(Path(__file__).parents[2])
 """The folder that a new process has to look in for this package."""
@@ -34,20 +36,29 @@ _FLAGS: Final = re.compile(r"-[bBdEIOPsSuvqx]+|-[WX].+")
 _FLAGS_WITH_VALUE: Final = ("-W", "-X")
 
 
+_is_registered = False
+
+
 def install(replaced: Replacements) -> None:
-    """Replace how Python processes are started."""
-    data_of, start = spawn.get_preparation_data, subprocess.Popen.__init__
+    """Replace how Python processes and threads are started."""
+    global _is_registered
+    if not _is_registered and hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=after_fork_in_child)
+        _is_registered = True
+    replaced.around(threading.Thread, "_bootstrap_inner", _begin_thread)
+    replaced.around(spawn, "get_preparation_data", lambda data, name: {**data(name), "devlint": _Beginning()})
+    replaced.around(subprocess.Popen, "__init__", _start_process)
 
-    def preparation_data(name: str) -> dict[str, object]:
-        return {**data_of(name), "devlint": _Beginning()}
 
-    def popen(self: Any, args: Any, *others: Any, **options: Any) -> None:
-        if isinstance(args, Sequence) and not isinstance(args, (str, bytes)) and not options.get("shell"):
-            args = _command(args)
-        start(self, args, *others, **options)
+def _begin_thread(bootstrap: Callable[..., None], self: threading.Thread) -> None:
+    with RehearsalMode():  # type: ignore[no-untyped-call]
+        bootstrap(self)
 
-    replaced.put(spawn, "get_preparation_data", preparation_data)
-    replaced.put(subprocess.Popen, "__init__", popen)
+
+def _start_process(start: Callable[..., None], self: Any, args: Any, *others: Any, **options: Any) -> None:
+    if isinstance(args, Sequence) and not isinstance(args, (str, bytes)) and not options.get("shell"):
+        args = _command(args)
+    start(self, args, *others, **options)
 
 
 class _Beginning:

@@ -15,7 +15,6 @@ from torch import Tensor
 
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal import mps, words
-from devlint_guard.rehearsal.calls import replace_function
 from devlint_guard.rehearsal.dispatch import helpers_on
 from devlint_guard.rehearsal.kinds import MPS
 from devlint_guard.rehearsal.labels import ANYWHERE, CPU, label, seen_device
@@ -27,51 +26,39 @@ Check = Callable[..., None]
 
 def install(replaced: Replacements) -> None:
     """Replace the functions of `torch` and the methods of `Tensor`."""
-    for name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
-        checked = _recurrent(getattr(torch, name))
-        replace_function(replaced, torch, name, checked)
-        replaced.add(torch._VF, name, checked)
-    for name in ("lstm_cell", "gru_cell"):
-        checked = _fused_cell(getattr(torch, name))
-        replace_function(replaced, torch, name, checked)
-        replaced.add(torch._VF, name, checked)
-    if MACHINE.kind is MPS:
-        for module in (torch._C._nn, torch.nn.functional):
-            replace_function(replaced, module, "linear", _linear(torch._C._nn.linear))
-    attention = _attention(torch._C._nn.scaled_dot_product_attention)
+    for names, function in (
+        (("lstm", "gru", "rnn_tanh", "rnn_relu"), _recurrent),
+        (("lstm_cell", "gru_cell"), _fused_cell),
+    ):
+        for name in names:
+            replaced.around(torch, name, function)
+            replaced.add(torch._VF, name, getattr(torch, name))
     for module in (torch._C._nn, torch.nn.functional):
-        replace_function(replaced, module, "scaled_dot_product_attention", attention)
-    replace_function(replaced, torch, "ctc_loss", _with_numbers(torch.ctc_loss))
-    replace_function(replaced, torch.linalg, "matrix_rank", _with_own_result(torch.linalg.matrix_rank))
+        replaced.around(module, "scaled_dot_product_attention", _attention)
+        if MACHINE.kind is MPS:
+            replaced.around(module, "linear", _linear)
+    replaced.around(torch, "ctc_loss", _with_numbers)
+    replaced.around(torch.linalg, "matrix_rank", _with_own_result)
     for name in ("stft", "istft"):
-        replaced.add(torch._VF, name, _with_window(name, getattr(torch._VF, name)))
+        replaced.around(torch._VF, name, functools.partial(_with_window, name))
     for name, check in _CHECKS.items():
         for owner in (torch, torch._VF, Tensor):
             if hasattr(owner, name):
-                function = _behind(check, getattr(torch._C.TensorBase if owner is Tensor else owner, name))
-                replaced.add(owner, name, function)
+                replaced.around(owner, name, functools.partial(_behind, check))
     for name, (owner, check) in _CHECKS_OF_LISTS.items():
-        replaced.add(owner, name, _behind_list(check, getattr(owner, name)))
+        replaced.around(owner, name, functools.partial(_behind_list, check))
 
 
-def _behind_list(check: Check, function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def called(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(tensors, (list, tuple)) and tensors and all(isinstance(one, Tensor) for one in tensors):
-            check(tensors)
-        return function(tensors, *args, **kwargs)
-
-    return called
+def _behind_list(check: Check, function: Callable[..., Any], tensors: Any, *args: Any, **kwargs: Any) -> Any:
+    if isinstance(tensors, (list, tuple)) and tensors and all(isinstance(one, Tensor) for one in tensors):
+        check(tensors)
+    return function(tensors, *args, **kwargs)
 
 
-def _behind(check: Check, function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
-        if len(args) > 1 and all(isinstance(one, Tensor) for one in args[:2]):
-            check(*args)
-        return function(*args, **kwargs)
-
-    return called
+def _behind(check: Check, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    if len(args) > 1 and all(isinstance(one, Tensor) for one in args[:2]):
+        check(*args)
+    return function(*args, **kwargs)
 
 
 def _take_along_dim(self: Tensor, indices: Tensor, *args: Any) -> None:
@@ -165,117 +152,83 @@ def _without_onednn() -> Iterator[None]:
         torch._C._set_mkldnn_enabled(before)
 
 
-def _recurrent(function: Callable[..., Any]) -> Callable[..., Any]:
+def _recurrent(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Follow RNN.cpp, check_attributes, and the check of packed sequences before."""
-
-    @functools.wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
-        if len(args) > 3:
-            is_packed = isinstance(args[3], (list, tuple))
-            data, hidden, weights = args[0], args[2 if is_packed else 1], args[3 if is_packed else 2]
-            own = label(data)
-            for what, group in (("hidden", hidden), ("parameter", weights)):
-                for one in _tensors(group):
-                    if label(one) != own:
-                        words.refuse(
-                            f"Input and {what} tensors are not at the same device, found input tensor at {own} and "
-                            f"{what} tensor at {label(one)}"
-                        )
-            if own.type == MACHINE.name:
-                with _without_onednn():
-                    return function(*args, **kwargs)
-        return function(*args, **kwargs)
-
-    return called
+    if len(args) > 3:
+        is_packed = isinstance(args[3], (list, tuple))
+        data, hidden, weights = args[0], args[2 if is_packed else 1], args[3 if is_packed else 2]
+        own = label(data)
+        for what, group in (("hidden", hidden), ("parameter", weights)):
+            for one in _tensors(group):
+                if label(one) != own:
+                    words.refuse(
+                        f"Input and {what} tensors are not at the same device, found input tensor at {own} and {what} "
+                        f"tensor at {label(one)}"
+                    )
+        if own.type == MACHINE.name:
+            with _without_onednn():
+                return function(*args, **kwargs)
+    return function(*args, **kwargs)
 
 
-def _fused_cell(function: Callable[..., Any]) -> Callable[..., Any]:
+def _fused_cell(
+    function: Callable[..., Any], data: Tensor, hidden: Any, w_ih: Tensor, w_hh: Tensor, *biases: Any, **kwargs: Any
+) -> Any:
     """Follow RNN.cpp: a cell on CUDA or XPU multiplies without the biases, and adds them in a kernel of its own."""
-
-    @functools.wraps(function)
-    def called(data: Tensor, hidden: Any, w_ih: Tensor, w_hh: Tensor, *biases: Any, **kwargs: Any) -> Any:
-        states = hidden if isinstance(hidden, (list, tuple)) else (hidden,)
-        if MACHINE.kind is MPS:  # it has no such kernel
-            mps.check_linear((data, w_ih, *biases[:1]))
-            mps.check_linear((states[0], w_hh, *biases[1:2]))
-        elif label(data).type == MACHINE.name:
-            for one, weight in ((data, w_ih), (states[0], w_hh)):
-                if label(one) != label(weight):
-                    raise words.not_common("mat2", label(weight), label(one), wrapper("mm"))
-            if len(states) > 1 and label(states[1]) != label(data):
-                name = wrapper("__thnn_fused_lstm_cell")
-                raise words.not_common("cx", label(states[1]), label(data), name)
-        return function(data, hidden, w_ih, w_hh, *biases, **kwargs)
-
-    return called
+    states = hidden if isinstance(hidden, (list, tuple)) else (hidden,)
+    if MACHINE.kind is MPS:  # it has no such kernel
+        mps.check_linear((data, w_ih, *biases[:1]))
+        mps.check_linear((states[0], w_hh, *biases[1:2]))
+    elif label(data).type == MACHINE.name:
+        for one, weight in ((data, w_ih), (states[0], w_hh)):
+            if label(one) != label(weight):
+                raise words.not_common("mat2", label(weight), label(one), wrapper("mm"))
+        if len(states) > 1 and label(states[1]) != label(data):
+            raise words.not_common("cx", label(states[1]), label(data), wrapper("__thnn_fused_lstm_cell"))
+    return function(data, hidden, w_ih, w_hh, *biases, **kwargs)
 
 
-def _linear(function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def called(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
-        if isinstance(input, Tensor) and isinstance(weight, Tensor):
-            mps.check_linear((input, weight, bias))
-        return function(input, weight, bias)
-
-    return called
+def _linear(function: Callable[..., Any], input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
+    if isinstance(input, Tensor) and isinstance(weight, Tensor):
+        mps.check_linear((input, weight, bias))
+    return function(input, weight, bias)
 
 
-def _attention(function: Callable[..., Any]) -> Callable[..., Any]:
+def _attention(
+    function: Callable[..., Any], query: Tensor, key: Tensor, value: Tensor, *args: Any, **kwargs: Any
+) -> Any:
     """Follow transformers/attention.cpp, validate_sdpa_input."""
-
-    @functools.wraps(function)
-    def called(query: Tensor, key: Tensor, value: Tensor, *args: Any, **kwargs: Any) -> Any:
-        devices = [label(one) for one in (query, key, value)]
-        if len(set(devices)) > 1 and ANYWHERE not in devices:
-            words.refuse(
-                "Expected query, key, and value to have the same device type, but got query.device: {} key.device: {} "
-                "and value.device: {} instead.".format(*devices)
-            )
-        with helpers_on(seen_device(query)):  # the mask of `is_causal`
-            return function(query, key, value, *args, **kwargs)
-
-    return called
+    devices = [label(one) for one in (query, key, value)]
+    if len(set(devices)) > 1 and ANYWHERE not in devices:
+        words.refuse(
+            "Expected query, key, and value to have the same device type, but got query.device: {} key.device: {} "
+            "and value.device: {} instead.".format(*devices)
+        )
+    with helpers_on(seen_device(query)):  # the mask of `is_causal`
+        return function(query, key, value, *args, **kwargs)
 
 
-def _with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+def _with_numbers(function: Callable[..., Any], log_probs: Tensor, targets: Tensor, *args: Any, **kwargs: Any) -> Any:
     """Follow LossCTC.cpp: the lengths are read as numbers, wherever they are, and the targets are moved."""
-
-    @functools.wraps(function)
-    def called(
-        log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, *args: Any, **kwargs: Any
-    ) -> Any:
-        lengths = [
-            one.flatten().tolist() if isinstance(one, Tensor) else one for one in (input_lengths, target_lengths)
-        ]
-        own = seen_device(log_probs)
-        with helpers_on(own):
-            return function(log_probs, to(targets, own), *lengths, *args, **kwargs)
-
-    return called
+    read = [one.flatten().tolist() if isinstance(one, Tensor) else one for one in args]
+    kwargs = {name: one.flatten().tolist() if isinstance(one, Tensor) else one for name, one in kwargs.items()}
+    own = seen_device(log_probs)
+    with helpers_on(own):
+        return function(log_probs, to(targets, own), *read, **kwargs)
 
 
-def _with_own_result(function: Callable[..., Any]) -> Callable[..., Any]:
+def _with_own_result(function: Callable[..., Any], input: Tensor, *args: Any, **kwargs: Any) -> Any:
     """Follow LinearAlgebra.cpp, matrix_rank_impl: the ranks of matrices without elements are made, and not computed."""
-
-    @functools.wraps(function)
-    def called(input: Tensor, *args: Any, **kwargs: Any) -> Any:
-        with helpers_on(seen_device(input)):
-            return function(input, *args, **kwargs)
-
-    return called
+    with helpers_on(seen_device(input)):
+        return function(input, *args, **kwargs)
 
 
-def _with_window(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _with_window(name: str, function: Callable[..., Any], self: Tensor, *args: Any, **kwargs: Any) -> Any:
     """Follow SpectralOps.cpp, stft."""
-
-    @functools.wraps(function)
-    def called(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        window = next((one for one in (*args, kwargs.get("window")) if isinstance(one, Tensor)), None)
-        if window is not None and label(window) != label(self):
-            words.refuse(
-                f"{name} input and window must be on the same device but got self on {label(self)} and window on "
-                f"{label(window)}"
-            )
-        return function(self, *args, **kwargs)
-
-    return called
+    window = next((one for one in (*args, kwargs.get("window")) if isinstance(one, Tensor)), None)
+    if window is not None and label(window) != label(self):
+        words.refuse(
+            f"{name} input and window must be on the same device but got self on {label(self)} and window on "
+            f"{label(window)}"
+        )
+    return function(self, *args, **kwargs)

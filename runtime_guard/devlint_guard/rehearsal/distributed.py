@@ -41,45 +41,34 @@ def install(replaced: Replacements) -> None:
 
     module: Any = distributed.distributed_c10d
     functions: dict[str, Any] = {
-        "init_process_group": _starting(module),
-        "new_group": _grouping(module),
-        "get_backend": _naming(module),
+        "init_process_group": _start_group,
+        "new_group": _new_group,
+        "get_backend": _get_backend,
+        "_get_object_coll_device": _device_for_objects,
+        "_get_pg_default_device": _device_for_objects,
     }
-    if MACHINE.kind.backend:
-        functions[f"is_{MACHINE.kind.backend}_available"] = lambda: True
     for name, function in functions.items():
-        for owner in (distributed, module, device_mesh):
-            if hasattr(owner, name):
-                replaced.put(owner, name, function)
-    for name in ("_get_object_coll_device", "_get_pg_default_device"):
         if hasattr(module, name):
-            replaced.put(module, name, _for_objects(module, name))
-    for name, wrapped in (
-        ("_broadcast_coalesced", _by_device),
-        ("_compute_bucket_assignment_by_size", _buckets_by_device),
-    ):
-        replaced.put(distributed, name, wrapped(getattr(distributed, name)))
-    mesh: Any = device_mesh.DeviceMesh
-    replaced.put(mesh, "__init__", _mesh(mesh.__init__, replaced))
+            replaced.around(module, name, function)
+            for owner in (distributed, device_mesh):
+                if hasattr(owner, name):
+                    replaced.put(owner, name, getattr(module, name))
+    for owner in (distributed, module) if MACHINE.kind.backend else ():
+        replaced.add(owner, f"is_{MACHINE.kind.backend}_available", lambda: True)
+    replaced.around(distributed, "_broadcast_coalesced", _by_device)
+    replaced.around(distributed, "_compute_bucket_assignment_by_size", _buckets_by_device)
+    replaced.around(device_mesh.DeviceMesh, "__init__", functools.partial(_make_mesh, replaced))
 
 
-def _mesh(original: Any, replaced: Replacements) -> Any:
-    """Return what makes a mesh; before the first of devices, random operators of DTensors are prepared."""
-    is_prepared = False
-
-    @functools.wraps(original)
-    def init(self: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
-        nonlocal is_prepared
-        if device_type == MACHINE.name and not is_prepared:
-            try:
-                from torch.distributed.tensor._random import _PhiloxState
-            except ImportError:
-                UNJUDGED.stop(f"DTensors of {MACHINE.kind.key} devices with this release of torch")
-            replaced.put(_PhiloxState, "offset", property(_offset, _set_offset))
-            is_prepared = True
-        original(self, device_type, *args, **kwargs)
-
-    return init
+def _make_mesh(replaced: Replacements, make: Any, self: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
+    """Make a mesh; before the first of devices, random operators of DTensors are prepared."""
+    if device_type == MACHINE.name:
+        try:
+            from torch.distributed.tensor._random import _PhiloxState
+        except ImportError:
+            UNJUDGED.stop(f"DTensors of {MACHINE.kind.key} devices with this release of torch")
+        replaced.put(_PhiloxState, "offset", property(_offset, _set_offset))
+    make(self, device_type, *args, **kwargs)
 
 
 def _offset(state: Any) -> Tensor:
@@ -160,93 +149,65 @@ def _is_own(backend: str) -> bool:
     return bool(MACHINE.kind.backend) and MACHINE.kind.backend in backend
 
 
-def _starting(module: Any) -> Any:
-    original = module.init_process_group
-
-    @functools.wraps(original)
-    def init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> None:
-        name, substitute = _substitute(backend)
-        if _is_own(name) and MACHINE.kind is CUDA and not count():
-            raise ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!")
-        kwargs.pop("device_id", None)
-        judge_cpu()
-        original(substitute or "gloo", *args, **kwargs)
-        # distributed_c10d.BackendConfig: a group without a named backend has that of the accelerator alone.
-        name = name or (MACHINE.kind.backend if count() else "") or "gloo"
-        _asked[module.group.WORLD.group_name] = name, _types_of(name)
-
-    return init_process_group
+def _start_group(start: Any, backend: Any = None, *args: Any, **kwargs: Any) -> None:
+    name, substitute = _substitute(backend)
+    if _is_own(name) and MACHINE.kind is CUDA and not count():
+        raise ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!")
+    kwargs.pop("device_id", None)
+    judge_cpu()
+    start(substitute or "gloo", *args, **kwargs)
+    # distributed_c10d.BackendConfig: a group without a named backend has that of the accelerator alone.
+    name = name or (MACHINE.kind.backend if count() else "") or "gloo"
+    _asked[_name_of(None)] = name, _types_of(name)
 
 
-def _grouping(module: Any) -> Any:
-    original = module.new_group
-
-    @functools.wraps(original)
-    def new_group(ranks: Any = None, timeout: Any = None, backend: Any = None, *args: Any, **kwargs: Any) -> Any:
-        name, substitute = _substitute(backend)
-        kwargs.pop("device_id", None)
-        made = original(ranks, timeout, substitute, *args, **kwargs)
-        if isinstance(made, module.ProcessGroup):
-            default = _asked.get(module.group.WORLD.group_name, ("gloo", _GLOO))
-            _asked[made.group_name] = (name, _types_of(name)) if name else default
-        return made
-
-    return new_group
+def _new_group(
+    make: Any, ranks: Any = None, timeout: Any = None, backend: Any = None, *args: Any, **kwargs: Any
+) -> Any:
+    name, substitute = _substitute(backend)
+    kwargs.pop("device_id", None)
+    made = make(ranks, timeout, substitute, *args, **kwargs)
+    if isinstance(made, torch.distributed.ProcessGroup):
+        default = _asked.get(_name_of(None), ("gloo", _GLOO))
+        _asked[made.group_name] = (name, _types_of(name)) if name else default
+    return made
 
 
-def _naming(module: Any) -> Any:
-    original = module.get_backend
-
-    @functools.wraps(original)
-    def get_backend(group: Any = None) -> Any:
-        found = original(group)
-        name = (group or module.group.WORLD).group_name
-        return torch.distributed.Backend(_asked[name][0]) if name in _asked else found
-
-    return get_backend
+def _name_of(group: Any) -> str:
+    found: Any = group or torch.distributed.group.WORLD
+    return str(found.group_name)
 
 
-def _for_objects(module: Any, name: str) -> Any:
-    """Return what tells where tensors with pickled objects are made."""
-    original = getattr(module, name)
-
-    @functools.wraps(original)
-    def device(group: Any = None) -> Any:
-        found = original(group)
-        types = _asked.get((group or module.group.WORLD).group_name, ("", _GLOO))[1]
-        if "cpu" in types:
-            return found
-        return MACHINE.name if isinstance(found, str) else torch.device(MACHINE.name)
-
-    return device
+def _get_backend(backend_of: Any, group: Any = None) -> Any:
+    found = backend_of(group)
+    name = _name_of(group)
+    return torch.distributed.Backend(_asked[name][0]) if name in _asked else found
 
 
-def _by_device(original: Any) -> Any:
-    """Return `_broadcast_coalesced`, which joins the tensors of each device (torch/csrc/distributed/c10d/comm.cpp)."""
-
-    @functools.wraps(original)
-    def broadcast_coalesced(group: Any, tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> None:
-        parts: dict[torch.device, list[Tensor]] = {}
-        for one in tensors:
-            parts.setdefault(label(one), []).append(one)
-        for part in parts.values():
-            original(group, part, *args, **kwargs)
-
-    return broadcast_coalesced
+def _device_for_objects(device_of: Any, group: Any = None) -> Any:
+    """Return where tensors with pickled objects are made."""
+    found = device_of(group)
+    if "cpu" in _asked.get(_name_of(group), ("", _GLOO))[1]:
+        return found
+    return MACHINE.name if isinstance(found, str) else torch.device(MACHINE.name)
 
 
-def _buckets_by_device(original: Any) -> Any:
-    """Return what puts gradients into buckets, each for one device (torch/csrc/distributed/c10d/reducer.cpp)."""
+def _by_device(broadcast: Any, group: Any, tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> None:
+    """Join the tensors of each device (torch/csrc/distributed/c10d/comm.cpp)."""
+    parts: dict[torch.device, list[Tensor]] = {}
+    for one in tensors:
+        parts.setdefault(label(one), []).append(one)
+    for part in parts.values():
+        broadcast(group, part, *args, **kwargs)
 
-    @functools.wraps(original)
-    def compute(tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:
-        buckets, limits = original(tensors, *args, **kwargs)
-        split: list[tuple[list[int], int]] = []
-        for bucket, limit in zip(buckets, limits, strict=True):
-            parts: dict[torch.device, list[int]] = {}
-            for index in bucket:
-                parts.setdefault(label(tensors[index]) if index < len(tensors) else CPU, []).append(index)
-            split += ((part, limit) for part in parts.values())
-        return [part for part, _ in split], [limit for _, limit in split]
 
-    return compute
+def _buckets_by_device(compute: Any, tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:
+    """Put gradients into buckets, each for one device (torch/csrc/distributed/c10d/reducer.cpp)."""
+    buckets, limits = compute(tensors, *args, **kwargs)
+    split: list[tuple[list[int], int]] = []
+    for bucket, limit in zip(buckets, limits, strict=True):
+        parts: dict[torch.device, list[int]] = {}
+        for index in bucket:
+            parts.setdefault(label(tensors[index]) if index < len(tensors) else CPU, []).append(index)
+        split += ((part, limit) for part in parts.values())
+    return [part for part, _ in split], [limit for _, limit in split]

@@ -9,7 +9,6 @@ driver. So a helper tensor that C++ makes is on the CPU, and takes the device of
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakIdKeyDictionary
 
-from devlint_guard.program.replacements import Replacements
+from devlint_guard.program.replacements import Replacements, around
 from devlint_guard.rehearsal.dispatch import MARKS
 from devlint_guard.rehearsal.labels import CPU
 from devlint_guard.rehearsal.machine import MACHINE
@@ -32,54 +31,50 @@ _helpers: Any = WeakIdKeyDictionary()
 def install(replaced: Replacements) -> None:
     """Replace the dispatch of fake tensors and of their mode."""
     of_class: Any = FakeTensor.__torch_dispatch__.__func__  # type: ignore[attr-defined]
-    of_mode: Any = FakeTensorMode.dispatch
-
-    @functools.wraps(of_class)
-    def dispatched(cls: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
-        result = of_class(cls, func, *args, **kwargs)
-        return CPU if func is _device_of and result.type == MACHINE.name else result
-
-    @functools.wraps(of_mode)
-    def dispatch(
-        self: Any, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        kwargs = dict(kwargs or {})
-        tensors = [one for one in tree_leaves((args, kwargs)) if isinstance(one, Tensor)]
-        fakes = [one for one in tensors if isinstance(one, FakeTensor)]
-        own = next((one.fake_device for one in fakes if one not in _helpers), None)
-        for one in fakes:
-            if own is not None and one in _helpers:
-                one.fake_device = own
-                del _helpers[one]
-        is_hidden = kwargs.get("device") == CPU and not MARKS.is_marked
-        if is_hidden and own is not None:
-            kwargs["device"] = own
-        wanted = kwargs.get("device")
-        # PyTorch computes with the numbers themselves where it knows them all.
-        is_known = bool(tensors) and all(one.constant is not None for one in fakes)
-        if is_known and wanted is not None and wanted.type == MACHINE.name:
-            result = of_mode(self, func, types, args, {**kwargs, "device": CPU})
-            result.fake_device = wanted
-            return result
-        result = of_mode(self, func, types, args, kwargs)
-        if func is _device_of:
-            return CPU if result.type == MACHINE.name else result
-        if own is None and (is_hidden or fakes) and isinstance(result, FakeTensor):
-            _helpers[result] = True
-        return result
-
-    make: Any = Tensor._make_subclass
-
-    @functools.wraps(make)
-    def made(*args: Any, device_for_backend_keys: Any = None, **kwargs: Any) -> Any:
-        if device_for_backend_keys is None:
-            return make(*args, **kwargs)
-        keys = CPU if device_for_backend_keys.type == MACHINE.name else device_for_backend_keys
-        return make(*args, device_for_backend_keys=keys, **kwargs)
-
     for name in ("init_cuda_context", "init_gpu_context"):  # of a release, either starts the driver
         if hasattr(fake_tensor, name):
             replaced.put(fake_tensor, name, lambda *_: None)
-    replaced.put(Tensor, "_make_subclass", staticmethod(made))
-    replaced.put(FakeTensor, "__torch_dispatch__", classmethod(dispatched))
-    replaced.put(FakeTensorMode, "dispatch", dispatch)
+    replaced.put(Tensor, "_make_subclass", staticmethod(around(Tensor._make_subclass, _make)))
+    replaced.put(FakeTensor, "__torch_dispatch__", classmethod(around(of_class, _dispatch_of_class)))
+    replaced.around(FakeTensorMode, "dispatch", _dispatch)
+
+
+def _make(make: Any, *args: Any, device_for_backend_keys: Any = None, **kwargs: Any) -> Any:
+    keys = device_for_backend_keys
+    if keys is not None:
+        kwargs["device_for_backend_keys"] = CPU if keys.type == MACHINE.name else keys
+    return make(*args, **kwargs)
+
+
+def _dispatch_of_class(dispatch: Any, cls: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
+    result = dispatch(cls, func, *args, **kwargs)
+    return CPU if func is _device_of and result.type == MACHINE.name else result
+
+
+def _dispatch(
+    dispatch: Any, self: Any, func: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+) -> Any:
+    kwargs = dict(kwargs or {})
+    tensors = [one for one in tree_leaves((args, kwargs)) if isinstance(one, Tensor)]
+    fakes = [one for one in tensors if isinstance(one, FakeTensor)]
+    own = next((one.fake_device for one in fakes if one not in _helpers), None)
+    for one in fakes:
+        if own is not None and one in _helpers:
+            one.fake_device = own
+            del _helpers[one]
+    is_hidden = kwargs.get("device") == CPU and not MARKS.is_marked
+    if is_hidden and own is not None:
+        kwargs["device"] = own
+    wanted = kwargs.get("device")
+    # PyTorch computes with the numbers themselves where it knows them all.
+    is_known = bool(tensors) and all(one.constant is not None for one in fakes)
+    if is_known and wanted is not None and wanted.type == MACHINE.name:
+        result = dispatch(self, func, types, args, {**kwargs, "device": CPU})
+        result.fake_device = wanted
+        return result
+    result = dispatch(self, func, types, args, kwargs)
+    if func is _device_of:
+        return CPU if result.type == MACHINE.name else result
+    if own is None and (is_hidden or fakes) and isinstance(result, FakeTensor):
+        _helpers[result] = True
+    return result

@@ -16,8 +16,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from devlint_guard.program.replacements import Replacements
+from devlint_guard.program.replacements import Replacements, around
 from devlint_guard.rehearsal import words
+from devlint_guard.rehearsal.aside import ASIDE
+from devlint_guard.rehearsal.dispatch import MARKS
 from devlint_guard.rehearsal.labels import ANYWHERE, label, put, type_name
 from devlint_guard.rehearsal.tensors import to
 
@@ -29,47 +31,60 @@ _Devices = tuple[torch.device | None, ...]
 
 def install(replaced: Replacements) -> None:
     """Check what custom functions and hooks return."""
-    _install_functions(replaced)
-    tensor: Any = Tensor
-    replaced.put(tensor, "register_hook", _registering(tensor.register_hook))
+    function: Any = _autograd.function
+    apply = functools.partial(_apply, function.Function.__dict__["apply"])  # a method of a class, in Python or in C
+    replaced.put(function.Function, "apply", classmethod(around(function.Function.apply, apply)))
+    for name in ("apply", "apply_boxed"):
+        if hasattr(function.BackwardCFunction, name):
+            replaced.around(function.BackwardCFunction, name, _checking)
+    replaced.around(Tensor, "register_hook", _registering)
     # PyTorch's C++ code keeps the hooks of each node of the graph by this function (python_cpp_function.cpp).
-    nodes: Any = _autograd.function._HookMixin
-    replaced.put(nodes, "_register_hook", staticmethod(_registering(nodes._register_hook)))
+    nodes: Any = function._HookMixin
+    replaced.put(nodes, "_register_hook", staticmethod(around(nodes._register_hook, _registering)))
+    for module in (_autograd, _autograd.graph):
+        if hasattr(module, "_engine_run_backward"):
+            replaced.around(module, "_engine_run_backward", _run_engine)
+
+
+def _run_engine(run: Callable[..., Any], outputs: Any, gradients: Any, *args: Any, **kwargs: Any) -> Any:
+    """Let functions that the program gives to autograd be the program's, wherever `backward` was called."""
+    ASIDE.wake()  # PyTorch puts back afterwards what modes it has found
+    _check_start(outputs, gradients)
+    before, MARKS.is_marked = MARKS.is_marked, False
+    try:
+        return run(outputs, gradients, *args, **kwargs)
+    finally:
+        MARKS.is_marked = before
+
+
+def _check_start(outputs: Any, gradients: Any) -> None:
+    """Follow engine.cpp, validate_outputs: a gradient is where the tensor is that it belongs to."""
+    for index, (output, gradient) in enumerate(zip(outputs, gradients or (), strict=False)):
+        if isinstance(output, Tensor) and isinstance(gradient, Tensor):
+            wanted, found = label(output), label(gradient)
+            if wanted != found and gradient.dim() and ANYWHERE not in (wanted, found):
+                words.refuse(f"invalid gradient at index {index} - expected device {wanted} but got {found}")
 
 
 # --- custom functions -----------------------------------------------------------------------------------------
 
 
-def _install_functions(replaced: Replacements) -> None:
-    function: Any = _autograd.function
-    apply = function.Function.__dict__["apply"]  # a method of a class, in Python or in C
-
-    @functools.wraps(function.Function.apply)
-    def remembering(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        result = apply.__get__(None, cls)(*args, **kwargs)
-        node = _node_of(result)
-        if isinstance(node, function.BackwardCFunction) and node._forward_cls is cls:
-            outputs = result if isinstance(result, tuple) else (result,)
-            node._devlint_devices = (_labels(args), _labels(outputs))
-        return result
-
-    replaced.put(function.Function, "apply", classmethod(remembering))
-    for name in ("apply", "apply_boxed"):
-        if hasattr(function.BackwardCFunction, name):
-            replaced.put(function.BackwardCFunction, name, _checking(getattr(function.BackwardCFunction, name)))
+def _apply(apply: Any, bound: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
+    result = apply.__get__(None, cls)(*args, **kwargs)
+    node = _node_of(result)
+    if isinstance(node, _autograd.function.BackwardCFunction) and node._forward_cls is cls:
+        outputs = result if isinstance(result, tuple) else (result,)
+        node._devlint_devices = (_labels(args), _labels(outputs))
+    return result
 
 
-def _checking(backward: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(backward)
-    def checked(self: Any, *args: Any) -> Any:
-        known: tuple[_Devices, _Devices] | None = getattr(self, "_devlint_devices", None)
-        if known is None:
-            return backward(self, *args)
-        inputs, outputs = known
-        _place(args[0] if args and isinstance(args[0], list) else args, outputs)  # a list: `boxed_grads_call`
-        return _check(self, backward(self, *args), inputs)
-
-    return checked
+def _checking(backward: Callable[..., Any], self: Any, *args: Any) -> Any:
+    known: tuple[_Devices, _Devices] | None = getattr(self, "_devlint_devices", None)
+    if known is None:
+        return backward(self, *args)
+    inputs, outputs = known
+    _place(args[0] if args and isinstance(args[0], list) else args, outputs)  # a list: `boxed_grads_call`
+    return _check(self, backward(self, *args), inputs)
 
 
 def _place(gradients: Sequence[Any], outputs: _Devices) -> None:
@@ -113,21 +128,17 @@ def _check(node: Any, result: Any, devices: _Devices) -> Any:
 # --- hooks ----------------------------------------------------------------------------------------------------
 
 
-def _registering(register: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what registers a hook of a tensor, or of a node of the graph, whose result is checked."""
+def _registering(register: Callable[..., Any], owner: Any, hook: Callable[..., Any]) -> Any:
+    """Register a hook of a tensor, or of a node of the graph, whose result is checked."""
 
-    @functools.wraps(register)
-    def register_hook(owner: Any, hook: Callable[..., Any]) -> Any:
-        @functools.wraps(hook)
-        def called(given: Any, *args: Any) -> Any:
-            result = hook(given, *args)
-            for before, after in _pairs(given, result):
-                _check_hook(hook, before, after)
-            return result
+    @functools.wraps(hook)
+    def called(given: Any, *args: Any) -> Any:
+        result = hook(given, *args)
+        for before, after in _pairs(given, result):
+            _check_hook(hook, before, after)
+        return result
 
-        return register(owner, called)
-
-    return register_hook
+    return register(owner, called)
 
 
 def _pairs(given: Any, result: Any) -> Iterator[tuple[Any, Any]]:

@@ -68,8 +68,9 @@ def forget() -> None:
 
 def after_fork_in_child() -> None:
     """Note that a process was forked; the devices cannot be used there if they were used before."""
-    MACHINE.is_bad_fork = MACHINE.is_bad_fork or MACHINE.is_started
-    _note_started(False)
+    if MACHINE.devices:
+        MACHINE.is_bad_fork = MACHINE.is_bad_fork or MACHINE.is_started
+        _note_started(False)
 
 
 def _note_started(is_started: bool) -> None:

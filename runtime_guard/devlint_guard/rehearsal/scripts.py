@@ -9,7 +9,6 @@ The interpreter is given a copy of each graph that asks for labels instead, by o
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -39,11 +38,11 @@ _functions: Any = WeakKeyDictionary()
 def install(replaced: Replacements) -> None:
     """Replace the calls of scripted functions and methods, and what reads and writes files."""
     for kind in (_C.ScriptFunction, _C.ScriptMethod):
-        replaced.put(kind, "__call__", _interpreted(kind.__call__))
+        replaced.around(kind, "__call__", _call)
     for name in ("save", "save_to_buffer"):
-        replaced.put(_C.ScriptModule, name, _writing(getattr(_C.ScriptModule, name)))
+        replaced.around(_C.ScriptModule, name, _write)
     for name in ("import_ir_module", "import_ir_module_from_buffer"):
-        replaced.put(_C, name, _reading(getattr(_C, name)))
+        replaced.around(_C, name, _read)
 
 
 # --- files ----------------------------------------------------------------------------------------------------
@@ -61,31 +60,24 @@ def _tensors(module: Any) -> Iterator[Tensor]:
         yield from _tensors(child)
 
 
-def _writing(write: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(write)
-    def written(self: Any, *args: Any, _extra_files: Any = None, **kwargs: Any) -> Any:
-        devices = json.dumps([str(seen_device(one)) for one in _tensors(self)])
-        return write(self, *args, _extra_files={**(_extra_files or {}), _LABELS: devices}, **kwargs)
-
-    return written
+def _write(write: Callable[..., Any], self: Any, *args: Any, _extra_files: Any = None, **kwargs: Any) -> Any:
+    devices = json.dumps([str(seen_device(one)) for one in _tensors(self)])
+    return write(self, *args, _extra_files={**(_extra_files or {}), _LABELS: devices}, **kwargs)
 
 
-def _reading(read: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what loads a module; a file that was not written in a rehearsal has the devices that it had in C++."""
-
-    @functools.wraps(read)
-    def loaded(unit: Any, source: Any, map_location: Any, extra_files: dict[str, Any], *args: Any) -> Any:
-        wanted = None if map_location is None else resolve(map_location)
-        extra = {**extra_files, _LABELS: ""}
-        module = read(unit, source, CPU if wanted is not None and wanted.type == MACHINE.name else wanted, extra, *args)
-        devices = json.loads(extra.pop(_LABELS) or "[]")
-        extra_files.update(extra)
-        for position, one in enumerate(_tensors(module)):
-            if wanted is not None or devices:
-                put(one, wanted or resolve(devices[position]))
-        return module
-
-    return loaded
+def _read(
+    read: Callable[..., Any], unit: Any, source: Any, map_location: Any, files: dict[str, Any], *args: Any
+) -> Any:
+    """Load a module; a file that was not written in a rehearsal has the devices that it had in C++."""
+    wanted = None if map_location is None else resolve(map_location)
+    extra = {**files, _LABELS: ""}
+    module = read(unit, source, CPU if wanted is not None and wanted.type == MACHINE.name else wanted, extra, *args)
+    devices = json.loads(extra.pop(_LABELS) or "[]")
+    files.update(extra)
+    for position, one in enumerate(_tensors(module)):
+        if wanted is not None or devices:
+            put(one, wanted or resolve(devices[position]))
+    return module
 
 
 # --- the interpreter ------------------------------------------------------------------------------------------
@@ -116,15 +108,8 @@ _define("cpu(Tensor self) -> Tensor", lambda self: to(self, CPU))
 _define("cuda(Tensor self) -> Tensor", lambda self: to(self, "cuda"))
 
 _ASKED = {
-    f"{space}::{name}": name
-    for space, name in (
-        ("prim", "device"),
-        *(("prim", f"is_{name}") for name in KINDS),
-        ("prim", "is_cpu"),
-        ("aten", "cpu"),
-        ("aten", "cuda"),
-        ("aten", "type_as"),
-    )
+    **{f"prim::{name}": name for name in ("device", "is_cpu", *(f"is_{name}" for name in KINDS))},
+    **{f"aten::{name}": name for name in ("cpu", "cuda", "type_as")},
 }
 
 
@@ -163,37 +148,33 @@ def _told(graph: Any) -> Any:
     return graph if is_changed else None
 
 
-def _interpreted(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what runs TorchScript's code; its interpreter loses the text of an exception that Python has raised."""
+def _call(call: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Run TorchScript's code; its interpreter loses the text of an exception that Python has raised."""
+    ASIDE.wake()
+    before, MARKS.is_interpreted, MARKS.refused = MARKS.is_interpreted, True, None
+    try:
+        return _interpret(call, self, args, kwargs)
+    except RuntimeError as error:
+        refused, text = MARKS.refused, str(error)
+        if refused is None or error is refused or str(refused) in text:
+            raise
+        raise type(error)(f"{text.rstrip()} {refused}\n") from None
+    finally:
+        MARKS.is_interpreted = before
 
-    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if self not in _functions:
-            graph = _told(self.inlined_graph)
-            _functions[self] = graph and _C._create_function_from_graph(self.name, graph)
-        function, given = _functions[self], args
-        if function is None or _C._get_tracing_state():
-            return call(self, *args, **kwargs)
-        if isinstance(self, _C.ScriptMethod):
-            given = (self.owner, *args)
-        rest = {one.name: one for one in self.schema.arguments[len(given) :]}
-        if not kwargs.keys() <= rest.keys() or any(
-            name not in kwargs and not one.has_default_value() for name, one in rest.items()
-        ):
-            return call(self, *args, **kwargs)  # it says what is missing
-        return _run(function, *given, *(kwargs.get(name, one.default_value) for name, one in rest.items()))
 
-    @functools.wraps(call)
-    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
-        ASIDE.wake()
-        before, MARKS.is_interpreted, MARKS.refused = MARKS.is_interpreted, True, None
-        try:
-            return run(self, *args, **kwargs)
-        except RuntimeError as error:
-            refused, text = MARKS.refused, str(error)
-            if refused is None or error is refused or str(refused) in text:
-                raise
-            raise type(error)(f"{text.rstrip()} {refused}\n") from None
-        finally:
-            MARKS.is_interpreted = before
-
-    return called
+def _interpret(call: Callable[..., Any], self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if self not in _functions:
+        graph = _told(self.inlined_graph)
+        _functions[self] = graph and _C._create_function_from_graph(self.name, graph)
+    function, given = _functions[self], args
+    if function is None or _C._get_tracing_state():
+        return call(self, *args, **kwargs)
+    if isinstance(self, _C.ScriptMethod):
+        given = (self.owner, *args)
+    rest = {one.name: one for one in self.schema.arguments[len(given) :]}
+    if not kwargs.keys() <= rest.keys() or any(
+        name not in kwargs and not one.has_default_value() for name, one in rest.items()
+    ):
+        return call(self, *args, **kwargs)  # it says what is missing
+    return _run(function, *given, *(kwargs.get(name, one.default_value) for name, one in rest.items()))

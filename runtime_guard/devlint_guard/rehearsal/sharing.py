@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from devlint_guard.program.replacements import Replacements
+from devlint_guard.program.replacements import Replacements, around
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.kinds import CUDA, XPU
 from devlint_guard.rehearsal.labels import CPU, label, put, put_storage, storage_label
@@ -24,57 +24,51 @@ def install(replaced: Replacements) -> None:
     import torch.multiprocessing.reductions as reductions
 
     pickler: Any = ForkingPickler
-    reducers = dict(pickler._extra_reducers)
-    for kind, reducer in reducers.items():
-        if reducer is reductions.reduce_tensor:
-            reducers[kind] = _reduce_tensor(reducer)
-        elif reducer is reductions.reduce_storage:
-            reducers[kind] = _as_on_cpu(reducer, lambda storage: storage)
+    own = {reductions.reduce_tensor: _reduce_tensor, reductions.reduce_storage: _reduce_storage}
+    reducers = {
+        kind: around(reducer, own[reducer]) if reducer in own else reducer
+        for kind, reducer in pickler._extra_reducers.items()
+    }
     replaced.put(pickler, "_extra_reducers", reducers)
     storage: Any = torch.UntypedStorage
-    new_shared = storage._new_shared
-
-    def shared(cls: Any, size: int, *, device: Any = "cpu") -> Any:
-        """Make the memory for a batch of a worker (torch/utils/data/_utils/collate.py)."""
-        where = torch.device(device)
-        made = new_shared(size, device="cpu" if where.type == MACHINE.name else where)
-        if where.type == MACHINE.name:
-            put_storage(made, resolve(where))
-        return made
-
-    replaced.put(storage, "_new_shared", classmethod(shared))
+    replaced.put(storage, "_new_shared", staticmethod(around(storage._new_shared, _new_shared)))
 
 
-def _reduce_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
-    reduce = _as_on_cpu(original, lambda tensor: torch._C.TensorBase.untyped_storage(tensor))
+def _new_shared(make: Callable[..., Any], size: int, *, device: Any = "cpu") -> Any:
+    """Make the memory for a batch of a worker (torch/utils/data/_utils/collate.py)."""
+    where = torch.device(device)
+    if where.type != MACHINE.name:
+        return make(size, device=where)
+    made = make(size, device="cpu")
+    put_storage(made, resolve(where))
+    return made
 
-    @functools.wraps(original)
-    def reduce_tensor(tensor: Tensor) -> Any:
-        device = label(tensor)
-        if device.type != MACHINE.name:
-            return original(tensor)
-        if MACHINE.kind is not CUDA:  # torch/csrc/StorageSharing.cpp
-            has_files = MACHINE.kind is XPU and _multiprocessing.get_sharing_strategy() == "file_descriptor"
-            words.refuse(f"_share_{'fd' if has_files else 'filename'}_: only available on CPU")
+
+def _reduce_tensor(reduce: Callable[..., Any], tensor: Tensor) -> Any:
+    device = label(tensor)
+    if device.type != MACHINE.name:
+        return reduce(tensor)
+    if MACHINE.kind is not CUDA:  # torch/csrc/StorageSharing.cpp
+        has_files = MACHINE.kind is XPU and _multiprocessing.get_sharing_strategy() == "file_descriptor"
+        words.refuse(f"_share_{'fd' if has_files else 'filename'}_: only available on CPU")
+    with _on_cpu(torch._C.TensorBase.untyped_storage(tensor)):
         return _rebuild, (str(device), *reduce(tensor))
 
-    return reduce_tensor
+
+def _reduce_storage(reduce: Callable[..., Any], storage: Any) -> Any:
+    with _on_cpu(storage):
+        return reduce(storage)
 
 
-def _as_on_cpu(reducer: Callable[..., Any], storage_of: Callable[[Any], Any]) -> Callable[..., Any]:
-    """Return a reducer that finds the memory of its argument on the CPU."""
-
-    @functools.wraps(reducer)
-    def reduced(value: Any) -> Any:
-        storage = storage_of(value)
-        device = storage_label(storage)
-        put_storage(storage, CPU)
-        try:
-            return reducer(value)
-        finally:
-            put_storage(storage, device)
-
-    return reduced
+@contextlib.contextmanager
+def _on_cpu(storage: Any) -> Iterator[None]:
+    """While the body runs, a storage is on the CPU."""
+    device = storage_label(storage)
+    put_storage(storage, CPU)
+    try:
+        yield
+    finally:
+        put_storage(storage, device)
 
 
 def _rebuild(device: str, function: Callable[..., Tensor], arguments: tuple[Any, ...]) -> Tensor:

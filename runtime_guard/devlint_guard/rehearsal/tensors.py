@@ -44,10 +44,27 @@ _is_grad_needed = _Base.requires_grad.__get__
 def install(replaced: Replacements) -> None:
     """Replace the attributes of `Tensor`."""
     tensor: Any = Tensor
-    _install_devices(replaced, tensor)
-    _install_moves(replaced, tensor)
-    _install_host(replaced, tensor)
-    _install_pinning(replaced, tensor)
+    replaced.put(tensor, "device", _Attribute(seen_device))
+    replaced.put(tensor, f"is_{MACHINE.name}", _Attribute(lambda self: label(self).type == MACHINE.name))
+    replaced.put(tensor, "is_cpu", _Attribute(lambda self: seen_device(self).type == "cpu"))
+    replaced.put(tensor, "grad", _Attribute(_Base.grad.__get__, _set_grad, _Base.grad.__delete__))
+    for owner in (tensor, torch):
+        replaced.put(owner, "get_device", _get_device)
+    replaced.put(tensor, "record_stream", lambda self, stream: None)  # no work is asynchronous here
+    for name, method in {"to": to, "cuda": _move_to("cuda"), "xpu": _move_to("xpu"), "cpu": _cpu}.items():
+        replaced.put(tensor, name, _seen_by_modes(method))
+    replaced.put(tensor, "type_as", _seen_by_modes(lambda self, other: to(self, seen_device(other), other.dtype)))
+    replaced.put(tensor, "numpy", _seen_by_modes(_numpy))
+    replaced.around(tensor, "__array__", _array)
+    replaced.put(tensor, "new_tensor", _new_tensor)
+    replaced.put(tensor, "new", _new)
+    replaced.around(tensor, "__new__", _without_modes)
+    if not is_full():
+        replaced.around(tensor, "as_subclass", _without_modes)
+    replaced.put(tensor, "_make_wrapper_subclass", staticmethod(_make_wrapper_subclass))
+    replaced.put(tensor, "set_", _set)
+    replaced.put(tensor, "pin_memory", _pin_memory)
+    replaced.put(tensor, "is_pinned", lambda self, device=None: is_pinned(self))
 
 
 def _seen_by_modes(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -75,16 +92,6 @@ class _Attribute(property):
     __objclass__ = Tensor
 
 
-def _install_devices(replaced: Replacements, tensor: Any) -> None:
-    replaced.put(tensor, "device", _Attribute(seen_device))
-    replaced.put(tensor, f"is_{MACHINE.name}", _Attribute(lambda self: label(self).type == MACHINE.name))
-    replaced.put(tensor, "is_cpu", _Attribute(lambda self: seen_device(self).type == "cpu"))
-    replaced.put(tensor, "get_device", _get_device)
-    replaced.put(tensor, "grad", _Attribute(_Base.grad.__get__, _set_grad, _Base.grad.__delete__))
-    replaced.put(torch, "get_device", _get_device)
-    replaced.put(tensor, "record_stream", _record_stream)
-
-
 def _get_device(self: Tensor) -> int:
     index = seen_device(self).index
     return -1 if index is None else index
@@ -108,10 +115,6 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
             )
             words.refuse(text.partition("\0")[0])
     _Base.grad.__set__(self, value)
-
-
-def _record_stream(self: Tensor, stream: Any) -> None:
-    """Keep nothing: no work is asynchronous here."""
 
 
 # --- moves --------------------------------------------------------------------------------------------------
@@ -199,27 +202,21 @@ def _wanted_device(
     return None, args, kwargs
 
 
-def _moving_to(name: str) -> Callable[..., Tensor]:
+def _move_to(name: str) -> Callable[..., Tensor]:
     """Return what stands for `Tensor.cuda` or `Tensor.xpu`."""
 
     def move_to(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
         target = resolve(name if device is None else device)
         if target.type != name:
             raise RuntimeError(f"Invalid device, must be {name} device")
-        options = {} if memory_format is None else {"memory_format": memory_format}
-        return to(self, target, **options)
+        return to(self, target, memory_format=memory_format)
 
     move_to.__name__ = name
-    return _seen_by_modes(move_to)
+    return move_to
 
 
 def _cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    options = {} if memory_format is None else {"memory_format": memory_format}
-    return to(self, CPU, **options)
-
-
-def _type_as(self: Tensor, other: Tensor) -> Tensor:
-    return to(self, seen_device(other), other.dtype)
+    return to(self, CPU, memory_format=memory_format)
 
 
 def _new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
@@ -261,14 +258,10 @@ def legacy(
     return put(make(*args, **kwargs), device)
 
 
-def _without_modes(make: Any) -> Any:
-    """Return what runs without modes: C++ cannot make a subclass of `Tensor` beside one."""
-
-    def made(*args: Any, **kwargs: Any) -> Any:
-        with _C._DisableTorchDispatch():
-            return make(*args, **kwargs)
-
-    return made
+def _without_modes(make: Any, *args: Any, **kwargs: Any) -> Any:
+    """Run without modes: C++ cannot make a subclass of `Tensor` beside one."""
+    with _C._DisableTorchDispatch():
+        return make(*args, **kwargs)
 
 
 def _make_wrapper_subclass(*args: Any, **kwargs: Any) -> Any:
@@ -293,65 +286,37 @@ def _set(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return _Base.set_(self, *args, **kwargs)  # type: ignore[no-any-return]
 
 
-def _install_moves(replaced: Replacements, tensor: Any) -> None:
-    replaced.put(tensor, "to", _seen_by_modes(to))
-    for name in ("cuda", "xpu"):
-        replaced.put(tensor, name, _moving_to(name))
-    replaced.put(tensor, "cpu", _seen_by_modes(_cpu))
-    replaced.put(tensor, "type_as", _seen_by_modes(_type_as))
-    replaced.put(tensor, "new_tensor", _new_tensor)
-    replaced.put(tensor, "new", _new)
-    replaced.put(tensor, "__new__", _without_modes(_Base.__new__))
-    if not is_full():
-        replaced.put(tensor, "as_subclass", _without_modes(_Base.as_subclass))
-    replaced.put(tensor, "_make_wrapper_subclass", staticmethod(_make_wrapper_subclass))
-    replaced.put(tensor, "set_", _set)
-
-
 # --- the host ----------------------------------------------------------------------------------------------
 
 
-def _install_host(replaced: Replacements, tensor: Any) -> None:
-    original, to_array = _Base.numpy, tensor.__array__
-
-    def numpy(self: Tensor, *, force: bool = False) -> Any:
-        device = label(self)
-        if device.type == MACHINE.name:
-            if not force:
-                _refuse_numpy(self, device)
-            self = to(self.detach(), CPU)
-        return original(self, force=force)
-
-    def array(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if label(self).type == MACHINE.name:
-            _refuse_numpy(self, label(self))
-        return to_array(self, *args, **kwargs)
-
-    replaced.put(tensor, "numpy", _seen_by_modes(numpy))
-    replaced.put(tensor, "__array__", array)
+def _numpy(self: Tensor, *, force: bool = False) -> Any:
+    if label(self).type == MACHINE.name:
+        if not force:
+            _refuse_numpy(self)
+        self = to(self.detach(), CPU)
+    return _Base.numpy(self, force=force)
 
 
-def _refuse_numpy(tensor: Tensor, device: torch.device) -> None:
+def _array(to_array: Callable[..., Any], self: Tensor, *args: Any, **kwargs: Any) -> Any:
+    if label(self).type == MACHINE.name:
+        _refuse_numpy(self)
+    return to_array(self, *args, **kwargs)
+
+
+def _refuse_numpy(tensor: Tensor) -> None:
     RECORD.refused = [tensor]
     words.refuse(
-        f"can't convert {device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
-        "first.",
+        f"can't convert {label(tensor)} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+        "memory first.",
         TypeError,
     )
 
 
-def _install_pinning(replaced: Replacements, tensor: Any) -> None:
-    def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-        if label(self).type == MACHINE.name:
-            RECORD.refused = [self]
-            words.refuse(f"cannot pin '{type_name(self)}' only dense CPU tensors can be pinned")
-        start()
-        if MACHINE.kind is MPS:  # Memory.cpp, _pin_memory: its memory is that of a device
-            raise words.other_storage(CPU, numbered(0))
-        if is_pinned(self):
-            return self
-        made = self.detach().clone()
-        return pin(made.requires_grad_(self.requires_grad))
-
-    replaced.put(tensor, "pin_memory", pin_memory)
-    replaced.put(tensor, "is_pinned", lambda self, device=None: is_pinned(self))
+def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    if label(self).type == MACHINE.name:
+        RECORD.refused = [self]
+        words.refuse(f"cannot pin '{type_name(self)}' only dense CPU tensors can be pinned")
+    start()
+    if MACHINE.kind is MPS:  # Memory.cpp, _pin_memory: its memory is that of a device
+        raise words.other_storage(CPU, numbered(0))
+    return self if is_pinned(self) else pin(self.detach().clone().requires_grad_(self.requires_grad))

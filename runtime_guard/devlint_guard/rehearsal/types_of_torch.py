@@ -50,8 +50,10 @@ def install(replaced: Replacements) -> None:
             made = _old_types[f"{owner.__name__}.{name}"] = _OldType(name, (_OldTensor,), members)
             if hasattr(owner, name):  # of the devices, only CUDA has them (python_tensor.cpp, all_declared_types)
                 replaced.put(owner, name, made)
-    _install_type(replaced)
-    _install_default(replaced)
+    replaced.around(Tensor, "type", _type)
+    _OldTensor.is_default = False
+    replaced.around(Tensor, "__new__", _new)
+    replaced.around(torch, "set_default_tensor_type", _set_default)
 
 
 def _takes_numbers() -> bool:
@@ -118,6 +120,9 @@ class _OldTensor:
     original: Any
     """PyTorch's own type for the CPU."""
 
+    is_default = False
+    """Whether one of the devices' types is that of `torch.Tensor`."""
+
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls.is_on_device:
             start()
@@ -137,49 +142,35 @@ def _old_type(wanted: object) -> type[_OldTensor] | None:
     return wanted if isinstance(wanted, type) and issubclass(wanted, _OldTensor) else None
 
 
-def _install_type(replaced: Replacements) -> None:
-    tensor: Any = Tensor
-    original = tensor.type
-
-    def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
-        if dtype is None:
-            text = str(original(self))
-            return text.replace("torch.", f"torch.{MACHINE.name}.", 1) if label(self).type == MACHINE.name else text
-        wanted = _old_type(dtype)
-        if wanted is not None and wanted.is_on_device:
-            start()
-            own = label(self)
-            return to(self, own if own.type == MACHINE.name else numbered(current()), wanted.dtype)
-        if wanted is not None:
-            return to(self, CPU, wanted.dtype)
+def _type(original: Any, self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    if dtype is None:
+        text = str(original(self))
+        return text.replace("torch.", f"torch.{MACHINE.name}.", 1) if label(self).type == MACHINE.name else text
+    wanted = _old_type(dtype)
+    if wanted is None:
         return original(self, dtype, non_blocking, **kwargs)
+    if not wanted.is_on_device:
+        return to(self, CPU, wanted.dtype)
+    start()
+    own = label(self)
+    return to(self, own if own.type == MACHINE.name else numbered(current()), wanted.dtype)
 
-    replaced.put(tensor, "type", type_)
+
+def _new(make: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """Make a tensor of the default type, which no default device changes."""
+    if not _OldTensor.is_default:
+        return make(cls, *args, **kwargs)
+    return legacy(functools.partial(make, cls), torch.get_default_dtype(), numbered(current()), args, kwargs)
 
 
-def _install_default(replaced: Replacements) -> None:
-    original, make = torch.set_default_tensor_type, Tensor.__new__
-    is_on_device = False
-
-    def new(*args: Any, **kwargs: Any) -> Any:  # torch._dynamo accepts no names of parameters here
-        """Make a tensor of the default type, which no default device changes."""
-        if not is_on_device:
-            return make(*args, **kwargs)
-        made = functools.partial(make, args[0])
-        return legacy(made, torch.get_default_dtype(), numbered(current()), args[1:], kwargs)
-
-    def set_default_tensor_type(t: Any, /) -> None:
-        nonlocal is_on_device
-        wanted = _old_type(t)
-        is_on_device = wanted is not None and wanted.is_on_device
-        if wanted is not None and is_on_device:
-            # A program can observe three effects: the default dtype, the device of `torch.Tensor(…)`, and factories
-            # whose default device is CUDA.
-            torch.set_default_dtype(wanted.dtype)
-            torch.set_default_device(MACHINE.name)
-            return
-        torch.set_default_device(None)
-        original(t if wanted is None else wanted.original)
-
-    replaced.put(Tensor, "__new__", new)
-    replaced.put(torch, "set_default_tensor_type", set_default_tensor_type)
+def _set_default(original: Any, t: Any, /) -> None:
+    wanted = _old_type(t)
+    _OldTensor.is_default = wanted is not None and wanted.is_on_device
+    if wanted is not None and wanted.is_on_device:
+        # A program can observe three effects: the default dtype, the device of `torch.Tensor(…)`, and factories whose
+        # default device is CUDA.
+        torch.set_default_dtype(wanted.dtype)
+        torch.set_default_device(MACHINE.name)
+        return
+    torch.set_default_device(None)
+    original(t if wanted is None else wanted.original)
