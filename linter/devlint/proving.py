@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from difflib import SequenceMatcher
 from functools import cached_property
 from pathlib import Path
@@ -304,13 +304,7 @@ def attempt(program: Rehearsed, texts: Mapping[str, bytes]) -> Attempt:
     with tempfile.TemporaryDirectory(prefix="devlint-") as folder:
         request, answer, errors = (Path(folder, name) for name in ("request", "answer", "errors"))
         content = {
-            "target": program.target,
-            "arguments": program.arguments,
-            "as_module": program.as_module,
-            "devices": program.devices,
-            "device_type": program.device_type,
-            "steps": program.steps,
-            "batches": program.batches,
+            "program": asdict(program),
             "texts": {path: data.decode("latin-1") for path, data in texts.items()},
         }
         create_file(request, json.dumps(content).encode())

@@ -75,25 +75,16 @@ def rehearse(
     try:
         from devlint_guard.errors import GuardUsageError
         from devlint_guard.rehearsal.launch import launch
+        from devlint_guard.rehearsal.machine import Program
     except ImportError as error:
         raise torch_problem(error) from None
+    program = (script, given, module, devices, device_type, steps, limit_batches)
     if check_fixes:
         from devlint.proving import Rehearsed
 
-        program = Rehearsed(script, given, module, devices, device_type, steps, limit_batches)
-        return _check_fixes(program, report, unsafe=unsafe_fixes)
+        return _check_fixes(Rehearsed(*program), report, unsafe=unsafe_fixes)
     try:
-        return launch(
-            script,
-            given,
-            as_module=module,
-            devices=devices,
-            device_type=device_type,
-            steps=steps,
-            batches=limit_batches,
-            report=report,
-            tries=not no_try,
-        )
+        return launch(Program(*program), report=report, tries=not no_try)
     except GuardUsageError as error:
         raise click.UsageError(str(error)) from None
 

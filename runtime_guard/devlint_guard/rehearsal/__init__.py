@@ -22,14 +22,35 @@ not judge.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import importlib.util
 import threading
 from collections.abc import Iterator
+from typing import Final
 
 import torch
 
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.rehearsal.kinds import KINDS
+
+_PARTS: Final = (
+    "device_api",
+    "tensors",
+    "types_of_torch",
+    "calls",
+    "composites",
+    "gradients",
+    "autocast",
+    "storages",
+    "scripts",
+    "sharing",
+    "parallel",
+    "distributed",
+    "faking",
+    "children",
+    "batches",
+)
+"""The modules that replace something of torch or of Python, each by its function `install`."""
 
 _is_running = False
 
@@ -76,29 +97,7 @@ def rehearse(devices: int = 1, device_type: str = "cuda", *, from_beginning: boo
 
     from devlint_guard.program.replacements import Replacements
     from devlint_guard.record import installed
-    from devlint_guard.rehearsal import (
-        aside,
-        autocast,
-        batches,
-        calls,
-        children,
-        composites,
-        device_api,
-        dispatch,
-        distributed,
-        faking,
-        generators,
-        gradients,
-        labels,
-        machine,
-        parallel,
-        scripts,
-        sharing,
-        storages,
-        tensors,
-        types_of_torch,
-        unjudged,
-    )
+    from devlint_guard.rehearsal import aside, dispatch, generators, labels, machine, unjudged
     from devlint_guard.rehearsal.journal import JOURNAL
 
     replaced, recording = Replacements(), contextlib.ExitStack()
@@ -106,28 +105,10 @@ def rehearse(devices: int = 1, device_type: str = "cuda", *, from_beginning: boo
     if not JOURNAL.path:
         JOURNAL.begin()
     unjudged.UNJUDGED.forget()
-    machine.MACHINE.kind, machine.MACHINE.devices, machine.MACHINE.visible = kind, devices, None
-    machine.MACHINE.is_started = machine.MACHINE.is_bad_fork = machine.MACHINE.judges_cpu = False
+    machine.begin(kind, devices)
     try:
-        parts = (
-            device_api,
-            tensors,
-            types_of_torch,
-            calls,
-            composites,
-            gradients,
-            autocast,
-            storages,
-            scripts,
-            sharing,
-            parallel,
-            distributed,
-            faking,
-            children,
-            batches,
-        )
-        for part in parts:
-            part.install(replaced)
+        for name in _PARTS:
+            importlib.import_module(f"{__name__}.{name}").install(replaced)
         recording.enter_context(installed.recording())
         mode = dispatch.RehearsalMode()  # type: ignore[no-untyped-call]
         is_main = threading.get_ident() == threading.main_thread().ident
@@ -139,5 +120,5 @@ def rehearse(devices: int = 1, device_type: str = "cuda", *, from_beginning: boo
         labels.forget()
         generators.forget()
         JOURNAL.end()
-        machine.forget()
+        machine.begin(kind, 0)
         _is_running = False

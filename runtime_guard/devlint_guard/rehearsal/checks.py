@@ -108,7 +108,7 @@ def _self_device(plan: Plan, operands: Sequence[Operand]) -> torch.device:
 
 def _strict(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     """Follow torchgen's check: all tensors but those of other keyword arguments are on one device."""
-    keywords = {one.name for one in plan.overload._schema.arguments if one.kwarg_only and not one.is_out}
+    keywords = {one.name for one in plan.parameters if one.is_keyword}
     common: torch.device | None = None
     for one in operands:
         if one.argument in keywords:

@@ -65,8 +65,12 @@ class _Beginning:
     """Is pickled as the beginning of a rehearsal."""
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
-        arguments = f"{MACHINE.devices}, {MACHINE.name!r}, {MACHINE.steps}, {MACHINE.batches}, {JOURNAL.path!r}"
-        return exec, (f"{_FIND}from devlint_guard.rehearsal.child import begin; begin({arguments})",)
+        return exec, (f"{_FIND}from devlint_guard.rehearsal.child import begin; begin(*{_settings()!r})",)
+
+
+def _settings() -> list[Any]:
+    """Return what `child.begin` is given."""
+    return [MACHINE.devices, MACHINE.name, MACHINE.steps, MACHINE.batches, JOURNAL.path]
 
 
 def _command(args: Sequence[Any]) -> Sequence[Any]:
@@ -86,8 +90,7 @@ def _command(args: Sequence[Any]) -> Sequence[Any]:
     target = words[position + is_module :]
     if not target or target[0] == "devlint":
         return args
-    settings = json.dumps([MACHINE.devices, MACHINE.name, MACHINE.steps, MACHINE.batches, JOURNAL.path])
-    return [*words[:position], "-c", _MAIN, settings, "module" if is_module else "script", *target]
+    return [*words[:position], "-c", _MAIN, json.dumps(_settings()), "module" if is_module else "script", *target]
 
 
 def _is_this_python(command: str) -> bool:

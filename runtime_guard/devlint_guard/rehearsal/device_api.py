@@ -11,8 +11,8 @@ from typing import Any, Final
 import torch
 
 from devlint_guard.program.replacements import Replacements
-from devlint_guard.rehearsal import generators, mps, words
-from devlint_guard.rehearsal.kinds import CUDA, MPS, XPU
+from devlint_guard.rehearsal import generators, mps
+from devlint_guard.rehearsal.kinds import CUDA, MPS
 from devlint_guard.rehearsal.labels import memory_on
 from devlint_guard.rehearsal.machine import (
     MACHINE,
@@ -25,7 +25,7 @@ from devlint_guard.rehearsal.machine import (
     set_current,
     start,
 )
-from devlint_guard.rehearsal.streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream
+from devlint_guard.rehearsal.streams import Event, Stream, current_stream, default_stream, set_stream
 from devlint_guard.rehearsal.streams import forget as forget_streams
 
 _torch: Any = torch
@@ -33,6 +33,7 @@ _C: Any = torch._C
 _cuda: Any = torch.cuda
 
 _MEMORY: Final = 80 << 30
+_FREE_AND_ALL: Final = (_MEMORY * 7 // 8, _MEMORY)
 _PROPERTIES: Final = types.SimpleNamespace(
     name="Pretended GPU",
     major=9,
@@ -70,34 +71,29 @@ def _own(value: Any) -> Any:
     return types.FunctionType(value.__code__, value.__globals__, value.__name__, value.__defaults__, value.__closure__)
 
 
-def _set_device(device: Any) -> None:
-    index = device if isinstance(device, int) else index_of(device)
+def _set_device(index: int) -> None:
     if index >= 0:
         set_current(index)
 
 
 def _exchange(index: int) -> int:
-    if index < 0:
-        return -1
     before = current()
-    set_current(index)
-    return before
+    _set_device(index)
+    return before if index >= 0 else -1
 
 
 def _maybe_exchange(index: int) -> int:
-    if index < 0:
-        return -1
-    before = current()
-    if index < count() and MACHINE.is_started:
-        set_current(index)
-    return before
+    is_possible = index < count() and (MACHINE.is_started or index < 0)
+    return _exchange(index) if is_possible else current()
 
 
-def _properties(device: Any = None) -> Any:
+def _current_device() -> int:
     start()
-    index = index_of(device)
-    if not 0 <= index < count():
-        raise words.invalid_ordinal(XPU, index, count()) if MACHINE.kind is XPU else AssertionError("Invalid device id")
+    return current()
+
+
+def _properties(index: int) -> Any:
+    check_index(index)
     return _PROPERTIES
 
 
@@ -105,31 +101,20 @@ _peaks: dict[int, int] = {}
 """The most bytes on each device that somebody has asked for."""
 
 
-def _memory(device: Any = None) -> int:
-    index = index_of(device)
+def _statistics(index: int) -> dict[str, Any]:
     found = memory_on(numbered(index))
     _peaks[index] = max(found, _peaks.get(index, 0))
-    return found
-
-
-def _peak(device: Any = None) -> int:
-    _memory(device)
-    return _peaks[index_of(device)]
-
-
-def _forget_peaks(device: Any = None) -> None:
-    _peaks.clear()
-
-
-def _statistics(index: int) -> dict[str, Any]:
-    figures = {"all": {"current": _memory(index), "peak": _peak(index)}}
+    figures = {"all": {"current": found, "peak": _peaks[index]}}
     return {"allocated_bytes": figures, "reserved_bytes": figures}
 
 
-def _synchronize(device: Any = None) -> None:
+def _forget_peaks(index: Any = None) -> None:
+    _peaks.clear()
+
+
+def _synchronize(index: int = 0) -> None:
     start()
-    if device is not None:
-        check_index(index_of(device))
+    check_index(index)
 
 
 def install(replaced: Replacements) -> None:
@@ -144,8 +129,6 @@ def install(replaced: Replacements) -> None:
     else:
         module = getattr(_torch, MACHINE.name)
         _install_runtime(replaced, module)
-        _install_memory(replaced, module)
-        _install_streams(replaced, module)
         _install_random(replaced, module)
     if MACHINE.kind is CUDA:
         _install_builds(replaced)
@@ -163,87 +146,55 @@ def _put(replaced: Replacements, owners: Iterable[Any], functions: Mapping[str, 
 
 
 def _install_runtime(replaced: Replacements, module: Any) -> None:
+    """Replace what the module's own functions call in C++, and what they decide by themselves."""
     replaced.put(module, "_initialized", False)  # `machine.start` sets it, and it is put back at the end
-    functions: dict[str, Any] = {
-        "_is_compiled": _returns(True),
-        "is_available": is_available,
-        "device_count": count,
-        "current_device": _current_device,
-        "init": start,
-        "_lazy_init": start,
-        "is_initialized": lambda: MACHINE.is_started and not MACHINE.is_bad_fork,
-        "_is_in_bad_fork": lambda: MACHINE.is_bad_fork,
-        "get_device_name": lambda device=None: _properties(device).name,
-        "get_device_properties": _properties,
-        "can_device_access_peer": _returns(True),
-        "synchronize": _synchronize,
-        "is_bf16_supported": _returns(True),
-        "ipc_collect": _returns(None),
-        "get_arch_list": lambda: ["sm_90"],
-        "_exchange_device": _exchange,
-        "_maybe_exchange_device": _maybe_exchange,
-        "is_current_stream_capturing": _returns(False),
-    }
-    if MACHINE.kind is CUDA:  # those of XPU are made of what stands here
-        functions["set_device"] = _set_device
-        functions["get_device_capability"] = lambda device=None: (_properties(device).major, _properties(device).minor)
-    _put(replaced, [module], functions)
+    replaced.add(module, "_get_device_properties", _properties)
+    if MACHINE.kind is CUDA and not hasattr(_C, "_cuda_CUDAAllocator_AllocatorState"):
+        # `torch._dynamo.reset` imports a file that names the type, if CUDA is available; only CUDA graphs use it.
+        replaced.add(_C, "_cuda_CUDAAllocator_AllocatorState", object)
     for name, function in {
         "getDevice": current,
         "setDevice": _set_device,
         "exchangeDevice": _exchange,
         "maybeExchangeDevice": _maybe_exchange,
         "getDeviceCount": count,
-        "synchronize": _returns(None),
+        "canDeviceAccessPeer": _returns(True),
+        "synchronize": _synchronize,
         "isCurrentStreamCapturing": _returns(False),
         "getCurrentRawStream": _returns(0),
         "isInBadFork": lambda: MACHINE.is_bad_fork,
+        "getArchFlags": _returns("sm_90"),
+        "ipc_collect": _returns(None),
+        "memoryStats": _statistics,
+        "resetPeakMemoryStats": _forget_peaks,
+        "resetAccumulatedMemoryStats": _returns(None),
+        "setMemoryFraction": _returns(None),
+        "emptyCache": _returns(None),
     }.items():
         replaced.add(_C, f"_{MACHINE.name}_{name}", _own(function))
-
-
-def _current_device() -> int:
-    start()
-    return current()
-
-
-def _install_memory(replaced: Replacements, module: Any) -> None:
-    if MACHINE.kind is CUDA and not hasattr(_C, "_cuda_CUDAAllocator_AllocatorState"):
-        # `torch._dynamo.reset` imports a file that names the type, if CUDA is available; only CUDA graphs use it.
-        replaced.add(_C, "_cuda_CUDAAllocator_AllocatorState", object)
     functions: dict[str, Any] = {
+        "_is_compiled": _returns(True),
+        "is_available": is_available,
+        "device_count": count,
+        "_lazy_init": start,
+        "_is_in_bad_fork": lambda: MACHINE.is_bad_fork,
+        "_exchange_device": _exchange,
+        "_maybe_exchange_device": _maybe_exchange,
+        "is_current_stream_capturing": _returns(False),
         "memory_summary": _returns(""),
-        "memory_stats": lambda device=None: {},
-        "mem_get_info": _returns((_MEMORY * 7 // 8, _MEMORY)),
-        "set_per_process_memory_fraction": _returns(None),
-        "empty_cache": _returns(None),
-        "reset_peak_memory_stats": _forget_peaks,
-        "reset_accumulated_memory_stats": _returns(None),
+        "mem_get_info": _returns(_FREE_AND_ALL),
         "list_gpu_processes": _returns(""),
-    }
-    for name in ("memory_allocated", "memory_reserved", "memory_cached"):
-        functions |= {name: _memory, f"max_{name}": _peak}
-    for name in ("memory_allocated", "memory_cached"):
-        functions[f"reset_max_{name}"] = _forget_peaks
-    _put(replaced, (module, module.memory), functions)
-
-
-def _install_streams(replaced: Replacements, module: Any) -> None:
-    bases = getattr(_torch, "_streambase", None)
-    for name, kind in (("_StreamBase", Stream), ("_EventBase", Event)):
-        if isinstance(getattr(bases, name, None), ABCMeta):  # torch 2.4, where Dynamo knows classes of streams by them
-            getattr(bases, name).register(kind)
-    functions = {
         "Stream": Stream,
         "Event": Event,
-        "stream": StreamContext,
-        "StreamContext": StreamContext,
         "current_stream": current_stream,
         "default_stream": default_stream,
         "set_stream": set_stream,
     }
-    _put(replaced, [module], functions)
-    _put(replaced, [module.streams], {"Stream": Stream, "Event": Event})
+    _put(replaced, (module, module.memory, module.streams), functions)
+    bases = getattr(_torch, "_streambase", None)
+    for name, kind in (("_StreamBase", Stream), ("_EventBase", Event)):
+        if isinstance(getattr(bases, name, None), ABCMeta):  # torch 2.4, where Dynamo knows classes of streams by them
+            getattr(bases, name).register(kind)
 
 
 def _install_random(replaced: Replacements, module: Any) -> None:
@@ -336,7 +287,7 @@ def _install_accelerator(replaced: Replacements) -> None:
         "_accelerator_emptyCache": _returns(None),
         "_accelerator_emptyHostCache": _returns(None),
         "_accelerator_getDeviceStats": _statistics,
-        "_accelerator_getMemoryInfo": _returns((_MEMORY * 7 // 8, _MEMORY)),
+        "_accelerator_getMemoryInfo": _returns(_FREE_AND_ALL),
         "_accelerator_resetPeakStats": _forget_peaks,
         "_accelerator_resetAccumulatedStats": _returns(None),
     }.items():

@@ -154,7 +154,7 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
                             return _run_any(plan, args, kwargs or {})
         except NotImplementedError:  # a tensor without a storage
             return _run_any(plan, args, kwargs or {})
-        if target is None and plan.takes_tensors:
+        if target is None:
             args = _as_tensors(plan, args)
         result = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
         if batch is not None:
@@ -189,10 +189,11 @@ def _is_faked(types: Sequence[type]) -> bool:
 
 def _as_tensors(plan: Plan, args: Sequence[Any]) -> list[Any]:
     """Return arguments with tensors for numbers: a mode is given a number for a tensor that TorchScript made of it."""
-    return [
-        torch.scalar_tensor(value, dtype=_NUMBERS[type(value)]) if is_tensor and type(value) in _NUMBERS else value
-        for is_tensor, value in zip(plan.tensor_positions, args, strict=False)
-    ]
+    made = list(args)
+    for position, (parameter, value) in enumerate(zip(plan.parameters, args, strict=False)):
+        if parameter.kind == "Tensor" and type(value) in _NUMBERS:
+            made[position] = torch.scalar_tensor(value, dtype=_NUMBERS[type(value)])
+    return made
 
 
 def _flat(args: Sequence[Any]) -> list[Any]:
@@ -217,7 +218,7 @@ def _run_any(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
             target = _device_for(plan, kwargs, target)
             if target is None:
                 return plan.run(*args, **kwargs)
-        if plan.takes_generator:
+        if plan.generator is not None:
             generators.check((*args, *kwargs.values()), target, plan.base)
         if plan.is_random and target is not None and target.type == MACHINE.name:
             result = _draw(plan, args, kwargs, target)
@@ -236,10 +237,10 @@ def _run_any(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 def _draw(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any], device: torch.device) -> Any:
     """Run an operator that draws numbers on a device."""
-    if not plan.takes_generator:
+    position, own = plan.generator, generators.DEFAULTS.of(device.index)
+    if position is None:
         with generators.drawing_on(device):
             return plan.run(*args, **kwargs)
-    position, own = plan.generator_position, generators.DEFAULTS.of(device.index)
     if position < len(args):
         args = [*args[:position], args[position] or own, *args[position + 1 :]]
     elif kwargs.get("generator") is None:

@@ -8,10 +8,8 @@ from __future__ import annotations
 import enum
 import sys
 import time
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 from devlint_guard.finding import Finding
@@ -20,7 +18,7 @@ from devlint_guard.rehearsal import rehearse
 from devlint_guard.rehearsal.dispatch import COUNTED
 from devlint_guard.rehearsal.journal import ERROR, JOURNAL
 from devlint_guard.rehearsal.labels import used_gpu
-from devlint_guard.rehearsal.machine import MACHINE
+from devlint_guard.rehearsal.machine import MACHINE, Program
 from devlint_guard.rehearsal.progress import Steps, StepsDone
 from devlint_guard.rehearsal.trial import Trial
 from devlint_guard.rehearsal.unjudged import UNJUDGED, Stopped
@@ -45,8 +43,7 @@ class Result:
     """What a rehearsal has shown.
 
     Attributes:
-        devices: the number of pretended devices.
-        device_type: their type.
+        program: what was rehearsed.
         steps: the number of steps that the program's optimizers took.
         seconds: the time that the program ran.
         ending: the end of the program in words.
@@ -59,8 +56,7 @@ class Result:
         finding: the explanation of the error.
     """
 
-    devices: int
-    device_type: str
+    program: Program
     steps: int = 0
     seconds: float = 0.0
     ending: str = "the program ran to its end"
@@ -78,42 +74,25 @@ class Result:
         if program is not None and self.stopped:
             program = replace(program, ended=self.stopped)
         rehearsal = Rehearsal(
-            devices=self.devices,
+            devices=self.program.devices,
             steps=self.steps,
             outcome=self.outcome.name.lower().replace("_", "-"),
             exit_code=int(self.outcome),
             ending=self.ending,
             error=self.error,
             not_judged=tuple(self.unjudged),
-            device_type=self.device_type,
+            device_type=self.program.device_type,
         )
         told = self.finding
         findings = tuple(told if told is not None and one.key == told.key else one for one in record.findings)
         return replace(record, findings=findings, program=program, rehearsal=rehearsal, used_gpu=self.used_gpu)
 
 
-def launch(
-    target: str,
-    arguments: Sequence[str],
-    *,
-    as_module: bool = False,
-    devices: int = 1,
-    device_type: str = "cuda",
-    steps: int | None = None,
-    batches: int | None = None,
-    report: str | None = None,
-    tries: bool = False,
-) -> int:
+def launch(program: Program, *, report: str | None = None, tries: bool = False) -> int:
     """Run a program as if the machine had GPUs; return the exit code.
 
     Args:
-        target: a script, a folder or archive with a `__main__.py`, or the dotted name of a module.
-        arguments: what the program finds in `sys.argv[1:]`.
-        as_module: whether `target` is the name of a module, as in `python -m`.
-        devices: how many devices the machine has.
-        device_type: their type.
-        steps: after how many steps of optimizers the program ends; None for its own end.
-        batches: how many batches each loader gives in an epoch; None for all.
+        program: the program and the machine.
         report: a path for a report: `.json`, `.html`, or else text; the guard then records what the program does.
         tries: whether a change is proposed only if the program runs on with it; the program runs again for that.
 
@@ -121,19 +100,8 @@ def launch(
         GuardUsageError: there is no such program or machine, or the installed torch cannot rehearse.
     """
     guard = None if report is None else Guard(mode="record", report=report)
-    request = {
-        "target": target,
-        "arguments": list(arguments),
-        "as_module": as_module,
-        "devices": devices,
-        "device_type": device_type,
-        "steps": steps,
-        "batches": batches,
-    }
-    trial = Trial(request) if tries else None
     try:
-        program = prepare(target, arguments, as_module)
-        result = attempt(program, devices, steps, guard, batches=batches, device_type=device_type, trial=trial)
+        result = attempt(program, guard, Trial(program) if tries else None)
     except KeyboardInterrupt:
         return INTERRUPTED
     _tell(result)
@@ -143,40 +111,30 @@ def launch(
 
 
 def attempt(
-    spec: ModuleSpec,
-    devices: int,
-    steps: int | None,
-    watch: AbstractContextManager[object] | None = None,
-    *,
-    batches: int | None = None,
-    device_type: str = "cuda",
-    trial: Trial | None = None,
+    program: Program, watch: AbstractContextManager[object] | None = None, trial: Trial | None = None
 ) -> Result:
-    """Rehearse a prepared program, and print the traceback of the exception that ends it.
+    """Rehearse a program, and print the traceback of the exception that ends it.
 
     Args:
-        spec: the program.
-        devices: the number of devices of the machine.
-        device_type: their type.
-        steps: the number of optimizer steps after which the program ends; None for its own end.
+        program: the program and the machine.
         watch: surrounds the program, such as a guard.
-        batches: how many batches each loader gives in an epoch; None for all.
         trial: tries the changes that are proposed for its error; None to propose them untried.
 
     Raises:
-        GuardUsageError: the installed torch cannot rehearse.
+        GuardUsageError: there is no such program or machine, or the installed torch cannot rehearse.
         KeyboardInterrupt: the user has ended the program.
     """
-    result = Result(devices, device_type)
-    counter = Steps(steps, shown=True)
+    spec = prepare(program.target, program.arguments, program.as_module)
+    result = Result(program)
+    counter = Steps(program.steps, shown=True)
     began = time.monotonic()
-    with rehearse(devices, device_type, from_beginning=True), counter:
-        MACHINE.steps, MACHINE.batches = steps, batches
+    with rehearse(program.devices, program.device_type, from_beginning=True), counter:
+        MACHINE.steps, MACHINE.batches = program.steps, program.batches
         try:
             with stopping():
                 run_prepared(spec, watch)
         except StepsDone:
-            result.stopped = f"ended by --steps {steps}"
+            result.stopped = f"ended by --steps {program.steps}"
             result.ending = (
                 f"the program was ended after {_count(counter.taken, 'step')}, so code behind them did not run"
             )
@@ -195,7 +153,7 @@ def attempt(
         result.steps = counter.taken
         result.record = watch.record() if isinstance(watch, Guard) else None
         result.unjudged = UNJUDGED.lines()
-        result.used_gpu = not devices or used_gpu()
+        result.used_gpu = not program.devices or used_gpu()
     result.seconds = result.seconds or time.monotonic() - began
     if result.outcome is Outcome.JUDGED and not result.used_gpu:
         result.ending += "; it put nothing on a simulated GPU, so this run cannot show a mistake with devices"
@@ -224,7 +182,7 @@ def _judge(error: BaseException, result: Result, trial: Trial | None) -> None:
 
 def _tell(result: Result) -> None:
     what = f"{_count(result.steps, 'optimizer step')}, {result.seconds:.1f} s"
-    where = machine(result.devices, result.device_type)
+    where = machine(result.program.devices, result.program.device_type)
     print(f"devlint: rehearsed on {where}: {result.ending} ({what})", file=sys.stderr)
     if result.unjudged:
         print("devlint: not checked:", file=sys.stderr)

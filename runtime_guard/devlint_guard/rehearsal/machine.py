@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -16,6 +16,28 @@ from devlint_guard.rehearsal.kinds import CUDA, MPS, Kind
 
 _Device: Any = torch.device  # PyTorch's own, which is faster than the class that stands for it
 CPU = torch.device("cpu")
+
+
+class Program(NamedTuple):
+    """A program that is to be rehearsed, and its machine.
+
+    Attributes:
+        target: a script, a folder or archive with a `__main__.py`, or the dotted name of a module.
+        arguments: what the program finds in `sys.argv[1:]`.
+        as_module: whether `target` is the name of a module, as in `python -m`.
+        devices: how many devices the machine has.
+        device_type: their type.
+        steps: after how many steps of optimizers the program ends; None for its own end.
+        batches: how many batches each loader gives in an epoch; None for all.
+    """
+
+    target: str
+    arguments: Sequence[str]
+    as_module: bool
+    devices: int
+    device_type: str
+    steps: int | None
+    batches: int | None
 
 
 @dataclass(slots=True)
@@ -28,8 +50,7 @@ class Machine:
         visible: the number of devices that the driver found when it started; None before.
         is_started: something in this process has started the driver.
         is_bad_fork: this process was forked from one in which the driver had been started.
-        steps: after how many steps of its optimizers a process ends; None for its own end.
-        batches: how many batches a loader gives in an epoch; None for all.
+        steps, batches: those of a `Program`.
         used: is called before a tensor can be off the CPU.
         judges_cpu: an operator may have to refuse tensors that are all on the CPU.
     """
@@ -60,9 +81,11 @@ MACHINE = Machine()
 _thread = threading.local()
 
 
-def forget() -> None:
-    """Take the devices away."""
-    MACHINE.devices, MACHINE.steps, MACHINE.batches = 0, None, None
+def begin(kind: Kind, devices: int) -> None:
+    """Make a machine with so many devices of a type, whose driver has not started."""
+    MACHINE.kind, MACHINE.devices, MACHINE.visible = kind, devices, None
+    MACHINE.steps = MACHINE.batches = None
+    MACHINE.is_started = MACHINE.is_bad_fork = MACHINE.judges_cpu = False
     _thread.device = 0
 
 

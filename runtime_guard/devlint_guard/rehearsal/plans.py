@@ -67,15 +67,24 @@ class Parameter(NamedTuple):
     """One argument of a schema.
 
     Attributes:
+        kind: its type, such as `Tensor?`.
         is_out: it receives a result, and is given by keyword.
         is_keyword: it is given by keyword, and is no result.
         is_written: the operator writes into it.
     """
 
     name: str
+    kind: str
     is_out: bool
     is_keyword: bool
     is_written: bool
+
+    @classmethod
+    def of(cls, argument: Any) -> Parameter:
+        """Return what matters of an argument as PyTorch describes it."""
+        is_written = argument.alias_info is not None and argument.alias_info.is_write
+        is_keyword = argument.kwarg_only and not argument.is_out
+        return cls(argument.name, str(argument.type), argument.is_out, is_keyword, is_written)
 
 
 class Results(enum.Enum):
@@ -90,106 +99,82 @@ class Plan:
     """How the calls of one overload are handled.
 
     Attributes:
+        overload: it.
         run: what executes the operator.
         name: `add.Tensor`; `mm` for an overload without a name of its own.
         base: the name without the overload, and without the underscore of an in-place operator.
+        regime: the rule by which PyTorch's generated code compares devices.
         composition: the dispatch key of the kernel that makes the operator of others; None if it has kernels of its
             own for the CPU or for CUDA.
-        is_always_composed: PyTorch's autograd replaces it by the others. In inference mode it does not.
         python_kernels: the dispatch keys of kernels written in Python, by the type of device.
-        regime: the rule by which PyTorch's generated code compares devices.
-        is_plain: all tensors are positional arguments or stand in positional lists, and there is neither a device nor
-            a generator; where they are all on one device, the results are there too.
+        parameters: its arguments.
         takes_device: one of the arguments is a device.
-        takes_generator: one of the arguments is a generator.
-        generator_position: which one.
         takes_lists: one of the arguments is a list of tensors.
-        takes_tensors: one of the positional arguments is a tensor that must be given.
-        tensor_positions: which of the positional arguments are such tensors.
-        is_random: it draws numbers.
-        is_collective: it sends tensors between the ranks of a process group.
-        is_missing_on_mps: it has no kernel for MPS.
-        is_packing: it takes lengths on the CPU, and returns sizes on the CPU, wherever the sequences are.
+        generator: the position of the argument that is a generator; None if there is none.
         results: what it returns.
         makes_new: which of the results may be new tensors; views and written arguments are not. An operator that is
             always composed may return a copy where its schema says a view.
+        is_plain: all tensors are positional arguments or stand in positional lists, and there is neither a device nor
+            a generator; where they are all on one device, the results are there too.
     """
-
-    __slots__ = (
-        "_parameters",
-        "base",
-        "composition",
-        "generator_position",
-        "is_always_composed",
-        "is_collective",
-        "is_missing_on_mps",
-        "is_packing",
-        "is_plain",
-        "is_random",
-        "makes_new",
-        "name",
-        "overload",
-        "python_kernels",
-        "regime",
-        "results",
-        "run",
-        "takes_device",
-        "takes_generator",
-        "takes_lists",
-        "takes_tensors",
-        "tensor_positions",
-    )
 
     def __init__(self, overload: Any) -> None:
         schema = overload._schema
-        types = [str(argument.type) for argument in schema.arguments]
         self.overload = overload
         self.run: Callable[..., Any] = getattr(overload, "_op", overload)
         self.name = name_of(overload) if overload.namespace == "aten" else schema.name
         self.base = self.name.partition(".")[0].rstrip("_")
         self.regime = regime_of(self.name) if overload.namespace == "aten" else Regime.OWN
         self.composition = _composition_of(overload, self.name)
-        self.is_always_composed = self.composition == _IMPLICIT
-        self.takes_device = any("Device" in kind for kind in types)
-        found = [position for position, kind in enumerate(types) if "Generator" in kind]
-        self.takes_generator = bool(found)
-        self.generator_position = found[0] if found else len(types)
-        self.takes_lists = any("Tensor" in kind and "List" in kind for kind in types)
-        self.tensor_positions = tuple(kind == "Tensor" for kind in types)
-        self.takes_tensors = any(self.tensor_positions)
-        has_keyword = any("Tensor" in str(one.type) and one.kwarg_only for one in schema.arguments)
-        self.is_random = torch.Tag.nondeterministic_seeded in overload.tags
-        self.is_packing = self.base == "_pack_padded_sequence"
-        self.is_collective = overload.namespace in ("c10d", "_c10d_functional")
-        is_special = self.is_packing or self.is_collective or self.base.startswith(("histogram", "_histogram"))
         self.python_kernels = _python_kernels_of(overload)
-        self.is_missing_on_mps = lacks_kernel(self.name, MPS.key) and self.base not in _ON_MPS
-        is_special = is_special or self.is_random or self.is_missing_on_mps or bool(self.python_kernels)
-        self.is_plain = not (self.takes_device or has_keyword or self.takes_generator or is_special)
+        self.parameters = tuple(map(Parameter.of, schema.arguments))
+        kinds = [one.kind for one in self.parameters]
+        self.takes_device = any("Device" in kind for kind in kinds)
+        self.takes_lists = any("Tensor" in kind and "List" in kind for kind in kinds)
+        self.generator = next((position for position, kind in enumerate(kinds) if "Generator" in kind), None)
         self.makes_new = tuple(one.alias_info is None or self.is_always_composed for one in schema.returns)
-        if not any(
-            is_new and "Tensor" in str(one.type) for is_new, one in zip(self.makes_new, schema.returns, strict=True)
-        ):
-            self.results = Results.NOTHING_NEW
+        returned = [str(one.type) for one in schema.returns]
+        if returned == ["Tensor"] and self.makes_new[0]:
+            self.results = Results.ONE_TENSOR
         else:
-            is_one = len(schema.returns) == 1 and str(schema.returns[0].type) == "Tensor"
-            self.results = Results.ONE_TENSOR if is_one else Results.OTHER
-        self._parameters = tuple(
-            Parameter(
-                one.name,
-                one.is_out,
-                one.kwarg_only and not one.is_out,
-                one.alias_info is not None and one.alias_info.is_write,
-            )
-            for one in schema.arguments
-        )
+            is_new = any(is_new and "Tensor" in kind for is_new, kind in zip(self.makes_new, returned, strict=True))
+            self.results = Results.OTHER if is_new else Results.NOTHING_NEW
+        has_keyword = any("Tensor" in one.kind and (one.is_keyword or one.is_out) for one in self.parameters)
+        is_special = self.is_packing or self.is_collective or self.base.startswith(("histogram", "_histogram"))
+        is_special = is_special or self.is_random or self.is_missing_on_mps or bool(self.python_kernels)
+        self.is_plain = not (self.takes_device or has_keyword or self.generator is not None or is_special)
+
+    @property
+    def is_always_composed(self) -> bool:
+        """Whether PyTorch's autograd replaces it by other operators. In inference mode it does not."""
+        return bool(self.composition == _IMPLICIT)
+
+    @property
+    def is_random(self) -> bool:
+        """Whether it draws numbers."""
+        return torch.Tag.nondeterministic_seeded in self.overload.tags
+
+    @property
+    def is_packing(self) -> bool:
+        """Whether it takes lengths on the CPU, and returns sizes on the CPU, wherever the sequences are."""
+        return self.base == "_pack_padded_sequence"
+
+    @property
+    def is_collective(self) -> bool:
+        """Whether it sends tensors between the ranks of a process group."""
+        return self.overload.namespace in ("c10d", "_c10d_functional")
+
+    @property
+    def is_missing_on_mps(self) -> bool:
+        """Whether it has no kernel for MPS."""
+        return lacks_kernel(self.name, MPS.key) and self.base not in _ON_MPS
 
     def operands(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Operand]:
         """Return the tensors of a call in the order of the generated check: those it writes to by keyword first."""
         outputs: list[Operand] = []
         inputs: list[Operand] = []
         keywords: list[Operand] = []
-        for position, parameter in enumerate(self._parameters):
+        for position, parameter in enumerate(self.parameters):
             value = args[position] if position < len(args) else kwargs.get(parameter.name)
             if value is None:
                 continue
@@ -201,7 +186,7 @@ class Plan:
 
     def fit(self, operands: Sequence[Operand]) -> bool:
         """Return whether the shapes go together, and fit what is written; a result given by keyword is resized."""
-        outputs = {parameter.name for parameter in self._parameters if parameter.is_out}
+        outputs = {parameter.name for parameter in self.parameters if parameter.is_out}
         given = [one for one in operands if one.argument not in outputs]
         if any(one.tensor.is_nested for one in given):
             return True
@@ -216,7 +201,7 @@ class Plan:
     def wrapper(self) -> str:
         """The name of the C++ function in which the generated check stands, which is part of its message; or empty."""
         base, _, overload = self.name.partition(".")
-        if any(argument.is_out for argument in self.overload._schema.arguments):
+        if any(one.is_out for one in self.parameters):
             base += "_out"
         if is_structured(self.name):
             return wrapper(base + (f"_{overload}" if overload else ""))

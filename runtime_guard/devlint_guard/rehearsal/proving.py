@@ -26,12 +26,12 @@ from typing import Any
 
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.explain.messages import read
-from devlint_guard.launcher import prepare
 from devlint_guard.program.frames import is_installed
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.record.stores import compiled
 from devlint_guard.rehearsal.dispatch import COUNTED
 from devlint_guard.rehearsal.launch import attempt
+from devlint_guard.rehearsal.machine import Program
 
 _MOST_ERRORS = 10_000
 """How many different exceptions of a file a trace keeps, also those that the program handles."""
@@ -135,14 +135,9 @@ def main() -> None:
 
 
 def _answered(request: Mapping[str, Any]) -> dict[str, Any]:
-    texts = {path: text.encode("latin-1") for path, text in request["texts"].items()}
-    trace = Trace()
-    replaced = Replacements()
-    substitute(texts, replaced)
-    spec = prepare(request["target"], request["arguments"], request["as_module"])
-    watch = None if request.get("is_trial") else trace
-    kind, batches = request["device_type"], request["batches"]
-    result = attempt(spec, request["devices"], request["steps"], watch, batches=batches, device_type=kind)
+    trace, replaced = Trace(), Replacements()
+    substitute({path: text.encode("latin-1") for path, text in request["texts"].items()}, replaced)
+    result = attempt(Program(**request["program"]), None if request.get("is_trial") else trace)
     replaced.undo()
     return {
         "outcome": result.outcome.name,

@@ -23,8 +23,21 @@ class _Current(threading.local):
 _CURRENT = _Current()
 
 
-class Event:
-    """Stands for `torch.Event`, `torch.cuda.Event` and its like: everything that was recorded is done."""
+class _Work:
+    """What can be waited for: everything is done."""
+
+    def _at_once(self, *other: Any) -> None:
+        pass
+
+    wait = wait_stream = wait_event = synchronize = _at_once
+
+    def query(self) -> bool:
+        """Say that the work is done."""
+        return True
+
+
+class Event(_Work):
+    """Stands for `torch.Event`, `torch.cuda.Event` and its like."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.device: torch.device | None = None
@@ -33,30 +46,19 @@ class Event:
         """Remember the device of the stream."""
         self.device = numbered(current() if stream is None else stream.device_index)
 
-    def wait(self, stream: Any = None) -> None:
-        """Return at once."""
-
-    def synchronize(self) -> None:
-        """Return at once."""
-
-    def query(self) -> bool:
-        """Say that the work is done."""
-        return True
-
     def elapsed_time(self, other: Any) -> float:
         """Return a made-up time in milliseconds; it is positive, so that a program may divide by it."""
         return 0.1
 
 
-class Stream:
+class Stream(_Work):
     """Stands for `torch.Stream`, `torch.cuda.Stream` and its like."""
 
     def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
         self.device_index = index_of(device)
         check_index(self.device_index)
         self.priority = priority
-        self.stream_id = kwargs.get("stream_id", next(_numbers))
-        self.cuda_stream = self.stream_id
+        self.stream_id = self.cuda_stream = kwargs.get("stream_id", next(_numbers))
         self._outer: list[tuple[int, Stream]] = []
 
     @property
@@ -77,24 +79,11 @@ class Stream:
     def __hash__(self) -> int:
         return hash((self.device_index, self.stream_id))
 
-    def wait_stream(self, stream: Any) -> None:
-        """Return at once."""
-
-    def wait_event(self, event: Any) -> None:
-        """Return at once."""
-
     def record_event(self, event: Event | None = None) -> Event:
         """Return an event that is done."""
         event = Event() if event is None else event
         event.record(self)
         return event
-
-    def synchronize(self) -> None:
-        """Return at once."""
-
-    def query(self) -> bool:
-        """Say that the work is done."""
-        return True
 
     def is_capturing(self) -> bool:
         """Say that no graph is being captured."""
@@ -109,21 +98,6 @@ class Stream:
         index, before = self._outer.pop()
         set_stream(before)
         set_current(index)
-
-
-class StreamContext:
-    """Stands for `torch.cuda.stream`: makes the stream's device the current one."""
-
-    def __init__(self, stream: Stream | None) -> None:
-        self.stream = stream
-
-    def __enter__(self) -> None:
-        if self.stream is not None:
-            self.stream.__enter__()
-
-    def __exit__(self, *exc_info: object) -> None:
-        if self.stream is not None:
-            self.stream.__exit__()
 
 
 def default_stream(device: Any = None) -> Stream:

@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from devlint_guard.finding import Advice, Change, Finding, Place
 from devlint_guard.program.frames import shown_path
+from devlint_guard.rehearsal.machine import Program
 from devlint_guard.report.json import decoded
 
 MOST_RUNS: Final = 10
@@ -42,13 +43,13 @@ class Trial:
     """Tries changes of one program.
 
     Attributes:
-        request: what `proving` needs to run it.
+        program: it.
         folder: where the program began.
         environment: with which it began.
         began: when.
     """
 
-    request: Mapping[str, Any]
+    program: Program
     folder: str = field(default_factory=os.getcwd)
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     began: float = field(default_factory=time.monotonic)
@@ -64,7 +65,7 @@ class Trial:
         seconds = time.monotonic() - self.began
         advice = finding.advice or ((Advice("", finding.changes),) if finding.changes else ())
         waiting = deque((one, self._applied({}, one.changes), 1) for one in advice)
-        if not waiting or seconds > LONGEST or _is_distributed(self.request, self.environment):
+        if not waiting or seconds > LONGEST or self._is_distributed:
             return finding
         count = f"{len(waiting)} changes" if len(waiting) > 1 else "a change"
         text = f"devlint: trying {count}: the program runs again; `--no-try` switches this off"
@@ -111,12 +112,11 @@ class Trial:
             yield self._applied(texts, other.changes)
 
     def _run(self, texts: Texts, steps: int, seconds: float) -> dict[str, Any]:
-        most = self.request["steps"]
-        steps = steps + FURTHER_STEPS if most is None else min(steps + FURTHER_STEPS, most)
+        program = self.program._replace(steps=min(steps + FURTHER_STEPS, self.program.steps or sys.maxsize))
         contents = {path: text.encode().decode("latin-1") for path, text in texts.items()}
         with tempfile.TemporaryDirectory() as name:
             asked, answer = Path(name) / "request.json", Path(name) / "answer.json"
-            asked.write_text(json.dumps({**self.request, "steps": steps, "texts": contents, "is_trial": True}))
+            asked.write_text(json.dumps({"program": program._asdict(), "texts": contents, "is_trial": True}))
             command = [sys.executable, "-c", _COMMAND, str(asked), str(answer)]
             with open(os.devnull, "r+b") as nothing:
                 try:
@@ -134,6 +134,11 @@ class Trial:
                     return {"outcome": "TIMEOUT"}
             found: dict[str, Any] = json.loads(answer.read_text()) if answer.exists() else {}
         return {"outcome": "FAILED", **found}
+
+    @property
+    def _is_distributed(self) -> bool:
+        launchers = ("torch.distributed.run", "torch.distributed.launch")
+        return self.program.target in launchers or "RANK" in self.environment
 
     def _path(self, file: str) -> str:
         return os.path.abspath(os.path.join(self.folder, file))
@@ -153,10 +158,6 @@ class Trial:
             lines[change.place.line - 1] = change.after
             texts[path] = "\n".join(lines)
         return texts
-
-
-def _is_distributed(request: Mapping[str, Any], environment: Mapping[str, str]) -> bool:
-    return request["target"] in ("torch.distributed.run", "torch.distributed.launch") or "RANK" in environment
 
 
 def _opcodes(before: Sequence[str], after: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
