@@ -26,8 +26,7 @@ from devlint_guard.errors import KINDS, DeviceMismatchError, DevlintWarning, Gua
 from devlint_guard.finding import Finding, Place, Role
 from devlint_guard.findings.explanation import annotate, explained_before
 from devlint_guard.program.frames import sites_above, user_site
-from devlint_guard.program.naming import Roots, by_class, modules_on, names_of_parameter, roots_on
-from devlint_guard.program.roots import ByVariable
+from devlint_guard.program.naming import ByVariable, Roots, by_class, modules_on, names_of_parameter, roots_on
 from devlint_guard.program.stored import has_parameters, modules_in
 from devlint_guard.program.undisturbed import Undisturbed
 from devlint_guard.report.files import write
@@ -37,7 +36,7 @@ from devlint_guard.report.text import render
 from devlint_guard.watch import active
 from devlint_guard.watch.active import Entry
 from devlint_guard.watch.audit import audit, audit_called
-from devlint_guard.watch.entry import Mismatch, has_data, own_tensors
+from devlint_guard.watch.entry import Mismatch, compared_tensors, has_data
 from devlint_guard.watch.layers import Layers
 from devlint_guard.watch.ledger import Ledger
 from devlint_guard.watch.operators import Ended
@@ -451,7 +450,7 @@ class Guard:
         For the others, PyTorch itself refuses a tensor on another device if it has data.
         """
         for module in (one for called in self._called.values() for one in modules_in(called)):
-            if all(has_data(value.tensor) for value in own_tensors(module)):
+            if all(has_data(value.tensor) for value in compared_tensors(module)):
                 # `pop` takes the reference that is gone for its default.
                 self.known[id(module)] = weakref.ref(module, functools.partial(self.known.pop, id(module)))
 
@@ -505,7 +504,7 @@ def _names_a_value(finding: Finding) -> bool:
 
 def _ties(module: Module | None, roots: Roots, finding: Finding) -> Iterator[str]:
     """What to know where a module is astray: a parameter that it shares may have been moved with another one."""
-    own = [] if module is None else own_tensors(module)
+    own = [] if module is None else compared_tensors(module)
     is_blamed = any(one.blamed and one.role is Role.MODULE for one in finding.operands)
     if is_blamed or len({value.tensor.device for value in own}) > 1:
         known = {**roots_on(sites_above(sys._getframe())), **roots}

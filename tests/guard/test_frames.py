@@ -75,7 +75,7 @@ def test_the_failing_part_of_a_line() -> None:
 
 
 def test_without_columns_the_part_of_the_statement_that_is_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "_span", lambda site: None)
+    monkeypatch.setattr(frames, "span_at", lambda code, instruction: None)
 
     def fails() -> object:
         return torch.cat([HERE, HERE]).sum() + torch.nn.functional.mse_loss(META, HERE)

@@ -73,7 +73,7 @@ def test_what_moves_nothing_is_no_step(recording: None) -> None:
 
 
 def test_a_result_is_where_its_latest_operand_was_put(recording: None) -> None:
-    with OperatorMode():
+    with OperatorMode(print):
         first = torch.ones(2)
         second = torch.zeros(2)
         third = torch.ones(2) + torch.ones(2)
@@ -223,7 +223,7 @@ def test_entries_end_with_their_tensors(recording: None) -> None:
 
 def test_no_parameter_is_referred_to(recording: None) -> None:
     module = Holder().to("meta")
-    with OperatorMode():
+    with OperatorMode(print):
         nn.Parameter(torch.ones(2)).to("meta")
         module.to("meta")
     module.plain = torch.ones(2)

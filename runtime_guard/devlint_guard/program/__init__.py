@@ -7,9 +7,7 @@
 * `quoting`: text of the program, harmless to print.
 * `frames`: frames and tracebacks, which of them are the user's, and their source.
 * `undisturbed`: work of the guard that must not change what the program does.
-* `callers`: the user's line behind an operator.
-* `naming`: the paths of modules and tensors.
-* `roots`: the modules that paths begin with.
+* `naming`: the paths of modules and tensors, and the modules that paths begin with.
 * `bindings`: the assignments of a variable that may have been the last.
 * `expressions`: expressions of the source, and the values that they have.
 * `functions`: a function with its source and its variables.

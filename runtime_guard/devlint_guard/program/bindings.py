@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from types import CodeType
 
-from devlint_guard.program.frames import Position
+from devlint_guard.program.frames import Position, span_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
 
@@ -89,7 +89,7 @@ def reaching(function: ast.AST, is_target: IsTarget, use: ast.AST | None, truth:
     inner = None if use is None else _in_comprehension(function, is_target, use)
     if inner is not None:
         return [inner]
-    flow = _Flow(is_target, None if use is None else _span(use), truth)
+    flow = _Flow(is_target, None if use is None else span_of(use), truth)
     body = getattr(function, "body", [])
     end = flow.block(body, (None,)) if isinstance(body, list) else (None,)
     found = flow.found if flow.found is not None else _joined(end, *flow.returns)
@@ -99,7 +99,7 @@ def reaching(function: ast.AST, is_target: IsTarget, use: ast.AST | None, truth:
 def _in_comprehension(function: ast.AST, is_target: IsTarget, use: ast.AST) -> Binding | None:
     """The loop of a comprehension that binds a variable for the node in it."""
     found = None
-    for node in _around(function, _span(use)):
+    for node in _around(function, span_of(use)):
         for part in getattr(node, "generators", []):
             for target, _ in targets_in(part.target):
                 if is_target(target) and part.iter is not use:
@@ -113,13 +113,8 @@ def _around(function: ast.AST, span: tuple[Position, Position]) -> Iterator[ast.
             yield node
 
 
-def _span(node: ast.AST) -> tuple[Position, Position]:
-    line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
-    return (line, column), (getattr(node, "end_lineno", None) or line, getattr(node, "end_col_offset", None) or column)
-
-
 def _holds(node: ast.AST, span: tuple[Position, Position]) -> bool:
-    start, end = _span(node)
+    start, end = span_of(node)
     return start <= span[0] and span[1] <= end
 
 

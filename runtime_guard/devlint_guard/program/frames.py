@@ -9,10 +9,13 @@ import re
 import site
 import sys
 import sysconfig
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
+from typing import Any, NamedTuple
 
 import torch
 
@@ -130,8 +133,43 @@ def _resolved(file: str) -> Path:
         return Path(file)
 
 
-# --- frames that an error carries as text ---
+# --- the user's line that is running ------------------------------------------------------------------------
 
+
+class Caller(NamedTuple):
+    """A line of the user's code, from which something was called: cheap to note while the program runs."""
+
+    code: CodeType
+    line: int
+
+    @property
+    def place(self) -> Place:
+        """As reports show it."""
+        return line_in_code(self.code, self.line)
+
+
+def user_frame(frame: FrameType | None, thread: int | None = None) -> FrameType | None:
+    """The innermost frame of the user's own code, from a running frame outwards.
+
+    Args:
+        frame: where to start.
+        thread: the one that waits for this one where this one runs none of the user's code. PyTorch computes gradients
+            on accelerators in threads of its own, for the calls of that thread.
+    """
+    while frame is not None and not is_user_code(frame.f_code, frame.f_globals.get("__name__")):
+        frame = frame.f_back
+    if frame is None and thread not in (None, threading.get_ident()):
+        return user_frame(sys._current_frames().get(thread or 0))
+    return frame
+
+
+def caller_of(frame: FrameType | None, thread: int) -> Caller | None:
+    """The line that `user_frame` is at."""
+    found = user_frame(frame, thread)
+    return None if found is None else Caller(found.f_code, found.f_lineno)
+
+
+# --- frames that an error carries as text -------------------------------------------------------------------
 
 _CARRIED = re.compile(
     r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)\n'
@@ -224,13 +262,12 @@ class Source:
 
 def source_of(site: Site) -> Source | None:
     """The source of a frame; None where there is none, or where it is no Python."""
-    lines = linecache.getlines(site.file, site.frame.f_globals)
-    return _parse("".join(lines)) if lines else None
+    return source_of_file(site.file, site.frame.f_globals)
 
 
-def source_of_file(file: str) -> Source | None:
-    """The source of a file that some code was compiled from; None as for `source_of`."""
-    lines = linecache.getlines(file)
+def source_of_file(file: str, names: dict[str, Any] | None = None) -> Source | None:
+    """The source of a file that some code was compiled from, whose variables may be known; None as for `source_of`."""
+    lines = linecache.getlines(file, names)
     return _parse("".join(lines)) if lines else None
 
 
@@ -247,23 +284,31 @@ def node_at(site: Site) -> ast.AST | None:
     source = source_of(site)
     if source is None:
         return None
-    span = _span(site)
+    span = span_at(site.frame.f_code, site.instruction)
     if span is None:
         return statement_at(source.tree, site.line)
-    (line, column), end = span
-    around = list(nodes_around(source.tree, (line, column), end))
-    # The outermost of those that are equally long is the operation, the others are parts of it.
-    found = min(around, key=lambda node: _end_minus_start(source, node), default=None)
-    return _head(found, line) if isinstance(found, ast.stmt) else found
+    found = smallest_around(source.tree, *span)
+    return _head(found, span[0][0]) if isinstance(found, ast.stmt) else found
+
+
+def smallest_around(tree: ast.AST, start: Position, end: Position) -> ast.expr | ast.stmt | None:
+    """The smallest node that spans a stretch: of those of one length the outermost, the others are parts of it."""
+
+    def length(node: ast.AST) -> tuple[int, int]:
+        (line, column), (end_line, end_column) = span_of(node)
+        return end_line - line, end_column if end_line > line else end_column - column
+
+    return min(nodes_around(tree, start, end), key=length, default=None)
 
 
 def nodes_around(tree: ast.AST, start: Position, end: Position) -> Iterator[ast.expr | ast.stmt]:
     """The nodes that span a stretch. Files may be long: a node that lies elsewhere is passed over as a whole."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, (ast.expr, ast.stmt)):
-            if end[0] < _first_line(node) or _end(node)[0] < start[0]:
+            begins, ends = span_of(node)
+            if end[0] < _first_line(node) or ends[0] < start[0]:
                 continue
-            if _start(node) <= start and end <= _end(node):
+            if begins <= start and end <= ends:
                 yield node
         yield from nodes_around(node, start, end)
 
@@ -294,17 +339,21 @@ Position = tuple[int, int]
 """A line from 1 and a column in bytes of UTF-8 from 0, as the compiler counts them."""
 
 
-def _span(site: Site) -> tuple[Position, Position] | None:
-    positions = getattr(site.frame.f_code, "co_positions", None)
-    if positions is None or site.instruction < 0:
+def span_at(code: CodeType, instruction: int) -> tuple[Position, Position] | None:
+    """The stretch of source that an instruction was compiled from; None before CPython 3.11."""
+    positions = getattr(code, "co_positions", None)
+    if positions is None or instruction < 0:
         return None
-    for index, found in enumerate(positions()):
-        if index == site.instruction // 2:
-            line, end_line, column, end_column = found
-            if None in found:
-                return None
-            return (line, column), (end_line, end_column)
-    return None
+    line, end_line, column, end_column = next(islice(positions(), instruction // 2, None), (None,) * 4)
+    if line is None or end_line is None or column is None or end_column is None:
+        return None
+    return (line, column), (end_line, end_column)
+
+
+def span_of(node: ast.AST) -> tuple[Position, Position]:
+    """Where a node begins and ends; at no line if it has no place."""
+    line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+    return (line, column), (getattr(node, "end_lineno", None) or line, getattr(node, "end_col_offset", None) or column)
 
 
 def statement_at(tree: ast.Module, line: int) -> ast.stmt | None:
@@ -314,26 +363,18 @@ def statement_at(tree: ast.Module, line: int) -> ast.stmt | None:
     return max(around, key=lambda node: (node.lineno, -(node.end_lineno or 0)), default=None)
 
 
-def _start(node: ast.expr | ast.stmt) -> Position:
-    return node.lineno, node.col_offset
-
-
-def _end(node: ast.expr | ast.stmt) -> Position:
-    return node.end_lineno or node.lineno, node.end_col_offset or 0
-
-
-def _end_minus_start(source: Source, node: ast.expr | ast.stmt) -> tuple[int, int]:
-    lines, columns = _end(node)[0] - node.lineno, _end(node)[1]
-    return lines, columns if lines else columns - node.col_offset
-
-
 def place_of(site: Site, node: ast.AST | None = None) -> Place:
     """Where a frame is, or where a node of its source stands."""
     code = site.frame.f_code
     if not isinstance(node, (ast.expr, ast.stmt)):
-        return Place(shown_path(site.file), site.line, 0, site.line, 0, _function(code))
+        return line_in_code(code, site.line)
     lines = linecache.getlines(site.file, site.frame.f_globals)
     return _place(shown_path(site.file), lines, node, _function(code))
+
+
+def line_in_code(code: CodeType, line: int) -> Place:
+    """Where a line of some code is, if no more is known."""
+    return Place(shown_path(code.co_filename), line, 0, line, 0, _function(code))
 
 
 def place_in_code(code: CodeType, node: ast.expr | ast.stmt) -> Place:

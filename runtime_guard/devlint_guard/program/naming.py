@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import FrameType, ModuleType
 from typing import NamedTuple
@@ -10,8 +12,8 @@ import torch
 from torch import nn
 
 from devlint_guard.finding import Role
-from devlint_guard.program.frames import Site, is_user_code
-from devlint_guard.program.stored import dictionary_of, shares_memory, table_of, tensors_in
+from devlint_guard.program.frames import Site, is_user_code, sites_above
+from devlint_guard.program.stored import dictionary_of, own_tensors, plain_tensors, shares_memory, table_of, tensors_in
 
 Roots = Mapping[str, nn.Module]
 """Modules that paths start from, by the name that the user gave them."""
@@ -26,6 +28,35 @@ def by_class(modules: Iterable[nn.Module]) -> dict[str, nn.Module]:
             name += "'"
         named[name] = module
     return named
+
+
+class ByVariable(Mapping[str, nn.Module]):
+    """Modules by the variables of the running code that hold them, the outermost first, or by the names given.
+
+    Variables are read only for a report: up to CPython 3.12, a frame keeps the values that its variables had at the
+    reading.
+    """
+
+    def __init__(self, roots: Roots) -> None:
+        self._roots = roots
+
+    def __getitem__(self, name: str) -> nn.Module:
+        return self._named()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._named())
+
+    def __len__(self) -> int:
+        return len(self._roots)
+
+    def _named(self) -> dict[str, nn.Module]:
+        variables: dict[int, str] = {}
+        for site in sites_above(sys._getframe()) if self._roots else ():
+            if site.is_user:
+                for name, value in {**site.frame.f_globals, **site.frame.f_locals}.items():
+                    if isinstance(value, nn.Module) and name != "self":
+                        variables.setdefault(id(value), name)
+        return {variables.get(id(root), name): root for name, root in self._roots.items()}
 
 
 class Name(NamedTuple):
@@ -70,18 +101,12 @@ def holder_of(tensor: torch.Tensor, roots: Roots) -> nn.Module | None:
     """The module that registers a tensor, its base, or one with the same memory, as an entry of a `state_dict` is."""
     if tensor._is_view() and tensor._base is not None:
         tensor = tensor._base
-    for matches in (_is, _has_its_memory):
+    for matches in (operator.is_, _has_its_memory):
         for root in roots.values():
             for _, module in paths_of_modules(root, ""):
-                for name in ("_parameters", "_buffers"):
-                    for _, one in table_of(module, name):
-                        if isinstance(one, torch.Tensor) and matches(one, tensor):
-                            return module
+                if any(matches(one, tensor) for _, one in own_tensors(module)):
+                    return module
     return None
-
-
-def _is(one: torch.Tensor, other: torch.Tensor) -> bool:
-    return one is other
 
 
 def _has_its_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
@@ -93,11 +118,8 @@ def module_path(module: nn.Module, roots: Roots) -> str:
 
     Modules in plain lists and dicts of a module are found too: `model.blocks[1]`.
     """
-    for name, root in roots.items():
-        for path, found in paths_of_modules(root, name):
-            if found is module:
-                return path
-    return ""
+    found = (path for name, root in roots.items() for path, one in paths_of_modules(root, name) if one is module)
+    return next(found, "")
 
 
 def names_of_parameter(parameter: torch.Tensor, roots: Roots) -> list[str]:
@@ -126,13 +148,9 @@ def paths_of_modules(root: nn.Module, name: str) -> Iterator[tuple[str, nn.Modul
         yield path, module
         children = table_of(module, "_modules")
         waiting += [(f"{path}.{key}", child) for key, child in children if child is not None]
-        waiting += list(_unregistered_modules(module, path))
-
-
-def _unregistered_modules(module: nn.Module, path: str) -> Iterator[tuple[str, nn.Module]]:
-    for key, value in list(dictionary_of(module).items()):
-        if not key.startswith("_"):
-            yield from _modules_of_container(value, f"{path}.{key}")
+        for key, value in list(dictionary_of(module).items()):
+            if not key.startswith("_"):
+                waiting += _modules_of_container(value, f"{path}.{key}")
 
 
 def _modules_of_container(value: object, path: str, depth: int = 0) -> Iterator[tuple[str, nn.Module]]:
@@ -215,29 +233,14 @@ def _registered(tensor: torch.Tensor, roots: Roots) -> tuple[str, Role | None]:
     for name, root in roots.items():
         modules = list(paths_of_modules(root, name))
         for path, module in modules:
-            for role, table in ((Role.PARAMETER, "_parameters"), (Role.BUFFER, "_buffers")):
-                for key, value in table_of(module, table):
-                    if value is tensor:
-                        return f"{path}.{key}", role
+            for key, value in own_tensors(module):
+                if value is tensor:
+                    return f"{path}.{key}", role_in(module, key)
         for path, module in modules:
-            found = _attribute(tensor, module)
-            if found is not None:
-                return f"{path}.{found}", Role.ATTRIBUTE
+            for key, value in plain_tensors(module):
+                if value is tensor:
+                    return f"{path}.{key}", Role.ATTRIBUTE
     return "", None
-
-
-def _attribute(tensor: torch.Tensor, module: nn.Module) -> str | None:
-    """The plain attribute of a module that holds a tensor, also in a list or a dict."""
-    for key, value in list(dictionary_of(module).items()):
-        if key in _TABLES:
-            continue
-        for path, one in tensors_in(value, key):
-            if one is tensor:
-                return path
-    return None
-
-
-_TABLES = frozenset(nn.Module().__dict__) - {"training"}
 
 
 def role_in(module: nn.Module, attribute: str) -> Role:

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
+from torch.nn.utils.rnn import PackedSequence
 
 UNKNOWN: Final = object()
 """The value of an expression that cannot be had without running something."""
@@ -111,6 +112,8 @@ def tensors_in(value: object, path: str = "", depth: int = 0) -> Iterator[tuple[
     """The tensors of a plain container, each with the way to it: `[0]['mask']`."""
     if isinstance(value, torch.Tensor):
         yield path, value
+    elif isinstance(value, PackedSequence):
+        yield path, value.data  # its `batch_sizes` are always on the CPU
     elif depth < _DEEPEST and isinstance(value, (list, tuple)):
         for index, one in enumerate(tuple.__iter__(value) if isinstance(value, tuple) else list.__iter__(value)):
             yield from tensors_in(one, f"{path}[{index}]", depth + 1)
@@ -119,6 +122,22 @@ def tensors_in(value: object, path: str = "", depth: int = 0) -> Iterator[tuple[
         for key, one in items:
             shown = repr(key) if isinstance(key, (str, int)) else "…"
             yield from tensors_in(one, f"{path}[{shown}]", depth + 1)
+
+
+def own_tensors(module: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    """The parameters, then the buffers that a module registers itself, by their names."""
+    for table in ("_parameters", "_buffers"):
+        yield from ((name, one) for name, one in table_of(module, table) if isinstance(one, torch.Tensor))
+
+
+def plain_tensors(module: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors that attributes of a module hold and that do not move with it, each with the way to it."""
+    for name, value in list(dictionary_of(module).items()):
+        if name not in _TABLES:
+            yield from tensors_in(value, name)
+
+
+_TABLES: Final = frozenset(nn.Module().__dict__) - {"training"}
 
 
 def tensors_of(owner: object) -> Iterator[tuple[str, torch.Tensor]]:

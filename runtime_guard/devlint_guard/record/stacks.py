@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import sys
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -15,10 +14,11 @@ from devlint_guard.finding import Place
 from devlint_guard.program.frames import (
     Source,
     is_user_code,
-    nodes_around,
+    line_in_code,
     place_in_code,
-    shown_path,
+    smallest_around,
     source_of_file,
+    span_at,
     statement_at,
 )
 from devlint_guard.program.stored import device_of_part, dictionary_of, registered_in, table_of
@@ -45,17 +45,8 @@ class Entry(NamedTuple):
     @property
     def node(self) -> ast.expr | ast.stmt | None:
         """The expression or statement that the instruction was compiled from; None before CPython 3.11."""
-        source, positions = self.source, getattr(self.code, "co_positions", None)
-        if source is None or positions is None:
-            return None
-        found = next(itertools.islice(positions(), self.instruction // 2, None), (None, None, None, None))
-        line, end_line, column, end_column = found
-        if line is None or end_line is None or column is None or end_column is None:
-            return None
-        around = list(nodes_around(source.tree, (line, column), (end_line, end_column)))
-        span = (line, column, end_line, end_column)
-        exact = [one for one in around if (one.lineno, one.col_offset, one.end_lineno, one.end_col_offset) == span]
-        return exact[0] if exact else around[-1] if around else None
+        source, span = self.source, span_at(self.code, self.instruction)
+        return None if source is None or span is None else smallest_around(source.tree, *span)
 
     @property
     def call(self) -> ast.Call | None:
@@ -81,10 +72,7 @@ class Entry(NamedTuple):
     def place(self) -> Place:
         """As reports show it."""
         node = self.node
-        if node is not None:
-            return place_in_code(self.code, node)
-        function = str(getattr(self.code, "co_qualname", self.code.co_name)).rpartition("<locals>.")[2]
-        return Place(shown_path(self.code.co_filename), self.line, 0, self.line, 0, function)
+        return line_in_code(self.code, self.line) if node is None else place_in_code(self.code, node)
 
     @property
     def devices(self) -> dict[str, str]:

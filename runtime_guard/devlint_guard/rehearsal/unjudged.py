@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import NoReturn
 
-from devlint_guard.program.callers import caller_of
+from devlint_guard.program.frames import caller_of
 from devlint_guard.rehearsal import journal
 from devlint_guard.rehearsal.journal import JOURNAL
 

@@ -5,7 +5,6 @@
 * `interpose`: takes the place of `nn.Module.__call__`.
 * `regimes`: which operators PyTorch itself checks.
 * `steps`: counts training steps.
-* `printing`: which line prints.
 * `aside`: where a dispatch mode steps aside.
 * `scopes`: switches dispatch modes on and off inside of scopes that restore them.
 * `unseen`: functions of PyTorch that do not work under a mode.

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from devlint_guard.program.devices import accelerator
-from devlint_guard.program.frames import is_user_code
+from devlint_guard.program.frames import user_frame
 
 LONG: Final = 1_000
 """So many operators in turn, with tensors on the CPU alone, let a mode step aside."""
@@ -47,9 +47,7 @@ def are_all_on_cpu() -> bool:
 
 def at_next_line(act: Callable[[], object]) -> None:
     """Calls a function once before the user's next line in this thread; never if there is none, or a tracer is set."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not is_user_code(frame.f_code, frame.f_globals.get("__name__")):
-        frame = frame.f_back
+    frame = user_frame(sys._getframe(1))
     if frame is None or sys.gettrace() is not None:
         return
 

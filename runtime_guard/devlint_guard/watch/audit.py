@@ -20,8 +20,8 @@ from devlint_guard.explain.operands import Scene, describe
 from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.program.frames import sites_above
 from devlint_guard.program.naming import Roots, module_path, names_of_parameter, paths_of_modules, role_in
-from devlint_guard.program.stored import dictionary_of, modules_in, registered_in, tensors_in
-from devlint_guard.watch.entry import devices_by_size, has_data, is_certain, is_free, own_tensors
+from devlint_guard.program.stored import dictionary_of, modules_in, plain_tensors, registered_in
+from devlint_guard.watch.entry import compared_tensors, devices_by_size, has_data, is_certain, is_free
 from devlint_guard.watch.sentences import tied
 
 
@@ -75,7 +75,7 @@ def _below_hooks(modules: Sequence[Module]) -> set[int]:
 
 
 def _elsewhere(root: str, path: str, module: Module, expect: torch.device | None) -> Iterator[Finding]:
-    for name, tensor in own_tensors(module) if expect is not None else ():
+    for name, tensor in compared_tensors(module) if expect is not None else ():
         assert expect is not None
         if tensor.device.type != expect.type or expect.index not in (None, tensor.device.index):
             message = f"`{path}.{name}` is on {tensor.device}, and everything is to be on {expect}"
@@ -85,7 +85,7 @@ def _elsewhere(root: str, path: str, module: Module, expect: torch.device | None
 
 
 def _split(path: str, module: Module, usual: str, roots: Roots) -> Iterator[Finding]:
-    own = own_tensors(module)
+    own = compared_tensors(module)
     if len({value.tensor.device for value in own}) < 2:
         return
     devices = devices_by_size([value.tensor for value in own])
@@ -107,31 +107,21 @@ def _split(path: str, module: Module, usual: str, roots: Roots) -> Iterator[Find
 
 def _left_behind(path: str, module: Module, registered: set[int], usual: str) -> Iterator[Finding]:
     """Tensors in plain attributes, elsewhere than the module they belong to."""
-    for key, value in list(dictionary_of(module).items()):
-        if key in _TABLES:
+    for within, tensor in plain_tensors(module):
+        if id(tensor) in registered or is_free(tensor):
             continue
-        for within, tensor in tensors_in(value, key):
-            if id(tensor) in registered or is_free(tensor):
-                continue
-            device = next(iter(devices_by_size([own.tensor for own in own_tensors(module)])), usual)
-            if device in ("", str(tensor.device)):
-                continue
-            operand = Operand(
-                f"{path}.{within}", Role.ATTRIBUTE, str(tensor.device), describe(tensor), f"{path}.{within}"
-            )
-            message = (
-                f"`{operand.name}` is on {operand.device} but its module on {device}: it is not a registered buffer"
-            )
-            remedy = register_as_buffer(key)
-            yield _finding("DEV201", message, path, module, [operand], remedy, suspect=True)
-
-
-_TABLES = frozenset(Module().__dict__) - {"training"}
+        device = next(iter(devices_by_size([own.tensor for own in compared_tensors(module)])), usual)
+        if device in ("", str(tensor.device)):
+            continue
+        operand = _operand(path, within, Role.ATTRIBUTE, tensor)
+        message = f"`{operand.name}` is on {operand.device} but its module on {device}: it is not a registered buffer"
+        remedy = register_as_buffer(within.partition("[")[0])
+        yield _finding("DEV201", message, path, module, [operand], remedy, suspect=True)
 
 
 def _unregistered(path: str, module: Module, usual: str) -> Iterator[Finding]:
     """A module that a plain list or dict holds, elsewhere than the rest."""
-    for name, tensor in own_tensors(module):
+    for name, tensor in compared_tensors(module):
         if str(tensor.device) != usual:
             message = (
                 f"`{path}` is on {tensor.device}, but its owner on {usual}: `.to()` skips modules in a list or dict"
@@ -143,8 +133,12 @@ def _unregistered(path: str, module: Module, usual: str) -> Iterator[Finding]:
 
 
 def _registered(path: str, module: Module, name: str, tensor: Tensor) -> Operand:
+    return _operand(path, name, role_in(module, name), tensor)
+
+
+def _operand(path: str, name: str, role: Role, tensor: Tensor) -> Operand:
     qualified = f"{path}.{name}"
-    return Operand(qualified, role_in(module, name), str(tensor.device), describe(tensor), qualified)
+    return Operand(qualified, role, str(tensor.device), describe(tensor), qualified)
 
 
 def _finding(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import FrameType
@@ -15,9 +14,8 @@ from devlint_guard.explain.messages import Message, Trouble
 from devlint_guard.explain.operands import Scene, matched
 from devlint_guard.finding import Finding
 from devlint_guard.findings.mismatch import finding_on
-from devlint_guard.program.callers import user_frame
 from devlint_guard.program.expressions import Operation, Term
-from devlint_guard.program.frames import sites_above
+from devlint_guard.program.frames import sites_above, user_frame
 from devlint_guard.program.naming import Roots, module_path
 from devlint_guard.watch.regimes import Regime
 
@@ -82,10 +80,10 @@ def finding_of(conflict: Conflict, frame: FrameType, thread: int, roots: Roots) 
     Args:
         conflict: it.
         frame: the one that called the operator.
-        thread: see `callers.user_frame`.
+        thread: see `frames.user_frame`.
         roots: the modules that paths start from.
     """
-    start = frame if user_frame(frame, threading.get_ident()) is not None else user_frame(None, thread)
+    start = frame if user_frame(frame) is not None else user_frame(None, thread)
     scene = Scene.of(sites_above(start or frame), roots)
     # The tensor that is selected from comes before its indices.
     is_index = conflict.regime is Regime.INDEX

@@ -18,11 +18,10 @@ from torch import Tensor, nn
 from torch.nn import Module, Parameter
 from torch.nn.modules import module as _hooks
 from torch.nn.parameter import is_lazy
-from torch.nn.utils.rnn import PackedSequence
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._device import DeviceContext
 
-from devlint_guard.program.stored import table_of
+from devlint_guard.program.stored import own_tensors, tensors_in
 
 # --- which modules ------------------------------------------------------------------------------------------
 
@@ -120,14 +119,13 @@ _ANYWHERE: Mapping[type[Module], frozenset[str]] = {
 """Arguments that may be on another device than the rest; PyTorch copies them to where it wants them."""
 
 
-def own_tensors(module: Module) -> list[Value]:
+def compared_tensors(module: Module) -> list[Value]:
     """The parameters and buffers that a module holds itself, but for those without a dimension on the CPU.
 
     A parameter whose size is not known yet moves with its module, as all do, and goes to where the first input is.
     """
-    named = (*table_of(module, "_parameters"), *table_of(module, "_buffers"))
-    known = (Value(name, tensor) for name, tensor in named if tensor is not None and not is_lazy(tensor))
-    return [value for value in known if not is_free(value.tensor)]
+    known = (Value(*named) for named in own_tensors(module))
+    return [value for value in known if not (is_lazy(value.tensor) or is_free(value.tensor))]
 
 
 def given_tensors(module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Value]:
@@ -136,7 +134,7 @@ def given_tensors(module: Module, args: tuple[Any, ...], kwargs: Mapping[str, An
     found: list[Value] = []
     for name, value in _bound(module, args, kwargs):
         if name not in anywhere:
-            found += (Value(path, tensor) for path, tensor in _inside(value, name) if not is_free(tensor))
+            found += (Value(path, tensor) for path, tensor in tensors_in(value, name) if not is_free(tensor))
     return found
 
 
@@ -161,23 +159,6 @@ def _bound(module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
     return list(bound.items())
 
 
-_DEEPEST = 4
-
-
-def _inside(value: object, path: str, depth: int = 0) -> Iterator[Value]:
-    if isinstance(value, Tensor):
-        yield Value(path, value)
-    elif isinstance(value, PackedSequence):
-        # its `batch_sizes` are always on the CPU
-        yield Value(path, value.data)
-    elif depth < _DEEPEST and isinstance(value, (list, tuple)):
-        for index, one in enumerate(value):
-            yield from _inside(one, f"{path}[{index}]", depth + 1)
-    elif depth < _DEEPEST and isinstance(value, Mapping):
-        for key, one in value.items():
-            yield from _inside(one, f"{path}[{key!r}]", depth + 1)
-
-
 # --- what does not go together ------------------------------------------------------------------------------
 
 
@@ -199,7 +180,7 @@ class Mismatch:
     @classmethod
     def of(cls, module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Mismatch | None:
         """What does not go together in a call; None if everything does."""
-        own, given = own_tensors(module), given_tensors(module, args, kwargs)
+        own, given = compared_tensors(module), given_tensors(module, args, kwargs)
         tensors = [value.tensor for value in (*own, *given)]
         if len({tensor.device for tensor in tensors}) < 2:
             return None

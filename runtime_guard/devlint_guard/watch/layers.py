@@ -69,12 +69,11 @@ class Layers:
                 self.ledger.follow_prints()
             installed.begin()
             self._records = True
-            watchers = [] if self.ledger is None else [self.ledger]
             self._was_apart = self._is_whole or not _is_first() or not are_all_on_cpu()
             if not self._was_apart:
                 self._rest()
             calm = None if self._is_whole else functools.partial(at_next_line, self._step_aside)
-            self._mode = OperatorMode(self._sink, roots=roots, watchers=watchers, failed=self._failed, calm=calm)
+            self._mode = OperatorMode(self._sink, roots=roots, watcher=self.ledger, failed=self._failed, calm=calm)
             self.step()
 
     def wake(self) -> None:

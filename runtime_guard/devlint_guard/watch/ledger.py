@@ -7,6 +7,7 @@ inside a kernel are known from PyTorch's sources: an index on the CPU goes to th
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -14,16 +15,17 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch._C import DisableTorchFunction
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from devlint_guard.program.callers import Caller, caller_of
-from devlint_guard.program.frames import source_line
+from devlint_guard.program.frames import Caller, caller_of, source_line
+from devlint_guard.program.replacements import Replacements
+from devlint_guard.program.undisturbed import Undisturbed
 from devlint_guard.report.record import Direction, InSteps, Transfer, added
-from devlint_guard.watch import printing
 from devlint_guard.watch.operators import Call, Overload, name_of
 from devlint_guard.watch.steps import Steps
 
-_COPIES = frozenset({"_to_copy", "copy_", "copy", "_foreach_copy_", "lift_fresh", "_pin_memory"})
+_COPIES = frozenset({"_to_copy", "copy_", "copy", "_foreach_copy_", "lift_fresh"})
 _INDEXING = frozenset({"index.Tensor", "index_put", "index_put_", "_index_put_impl_"})
 
 # Operators whose CUDA kernels bring a number or a size to the host: Nonzero.cu, Unique.cu, CUDAScalar.cu,
@@ -139,14 +141,23 @@ class Ledger:
         self._lock = threading.Lock()
 
     def follow_prints(self) -> None:
-        """Counts tensors that are printed, which no mode sees."""
-        printing.follow(self._printed)
+        """Counts tensors that are printed: PyTorch brings them to the CPU with all dispatch modes switched off."""
+        global _original
+        if not _counting:
+            _original = torch._tensor_str._str
+            # `repr` calls it by its name in that module.
+            _prints.put(torch._tensor_str, "_str", functools.wraps(_original)(_printed))
+        _counting.append(self)
 
     def leave_prints(self) -> None:
         """Ends that."""
-        printing.leave(self._printed)
+        if self in _counting:
+            _counting.remove(self)
+        if not _counting:
+            _prints.undo()
 
-    def _printed(self, tensor: Tensor) -> None:
+    def printed(self, tensor: Tensor) -> None:
+        """A tensor is about to be printed."""
         size = min(tensor.numel(), _SHOWN) * tensor.element_size()
         caller = caller_of(sys._getframe(), threading.get_ident())
         self._add(caller, _Entry(Direction.TO_HOST, "print", size, True, True))
@@ -191,9 +202,22 @@ class Ledger:
     def saw(self, call: Call) -> None:
         """One of them has run."""
         found = list(_entries(call))
-        caller = call.caller() if found else None
+        caller = caller_of(sys._getframe(), call.thread) if found else None
         for entry in found:
             self._add(caller, entry)
+
+
+_counting: list[Ledger] = []
+_prints = Replacements(is_shared=True)
+_original: Any = None
+
+
+def _printed(tensor: Tensor, *args: Any, **kwargs: Any) -> str:
+    with Undisturbed(None), DisableTorchFunction():
+        for ledger in _counting if _is_on_device(tensor) else ():
+            ledger.printed(tensor)
+    text: str = _original(tensor, *args, **kwargs)
+    return text
 
 
 def _order(transfer: Transfer) -> tuple[Any, ...]:
@@ -216,25 +240,26 @@ def _entries(call: Call) -> Iterator[_Entry]:
 
 def _copies(base: str, call: Call) -> Iterator[_Entry]:
     args, result = call.args, call.result
+    need_not_wait = any(args[2:3]) or bool(call.kwargs.get("non_blocking"))
     if base == "lift_fresh":
         if _is_on_device(result):
             yield _Entry(Direction.TO_DEVICE, "torch.tensor", _size(result), True, False)
     elif base == "_foreach_copy_":
         for target, source in zip(args[0], args[1], strict=False):
-            yield from _copy("copy", source, target, bool(args[2]) if len(args) > 2 else False, implicit=False)
+            yield from _copy("copy", source, target, need_not_wait, implicit=False)
     elif base == "_to_copy":
-        yield from _copy("copy", args[0], result, bool(call.kwargs.get("non_blocking")), implicit=False)
-    elif base in ("copy_", "copy"):
-        yield from _copy("copy_", args[1], args[0], bool(args[2]) if len(args) > 2 else False, implicit=True)
+        yield from _copy("copy", args[0], result, need_not_wait, implicit=False)
+    else:
+        yield from _copy("copy_", args[1], args[0], need_not_wait, implicit=True)
 
 
-def _copy(by: str, source: Tensor, target: Tensor, non_blocking: bool, *, implicit: bool) -> Iterator[_Entry]:
+def _copy(by: str, source: Tensor, target: Tensor, need_not_wait: bool, *, implicit: bool) -> Iterator[_Entry]:
     """One copy, if it goes from one device to another. The host waits unless its memory is pinned and it need not."""
     direction = _direction(source, target)
     if direction is None or _size(target) == 0:
         return
     host = source if direction is Direction.TO_DEVICE else target
-    is_free = direction is Direction.PEER or (non_blocking and host.is_pinned())
+    is_free = direction is Direction.PEER or (need_not_wait and host.is_pinned())
     yield _Entry(direction, by, _size(target), not is_free, implicit, (source, target.device))
 
 

@@ -15,7 +15,7 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -25,9 +25,8 @@ from torch.nn import Parameter
 
 from devlint_guard.errors import DevlintWarning, GuardError
 from devlint_guard.finding import Finding
-from devlint_guard.program.callers import Caller, caller_of
-from devlint_guard.program.frames import is_user_code
 from devlint_guard.program.naming import Roots
+from devlint_guard.program.stored import tensors_in
 from devlint_guard.program.uncompiled import UncompiledMode, uncompiled
 from devlint_guard.program.undisturbed import is_of_the_program
 from devlint_guard.record.recorder import RECORD
@@ -51,38 +50,13 @@ class Watcher(Protocol):
 
 
 class Call(NamedTuple):
-    """One call of an operator.
-
-    Attributes:
-        overload: the called operator.
-        result: its result.
-        thread: the one that the mode belongs to.
-    """
+    """One call of an operator, which has returned; `thread` is the one that the mode belongs to."""
 
     overload: Overload
     args: Sequence[Any]
     kwargs: dict[str, Any]
     result: Any
     thread: int
-
-    def caller(self) -> Caller | None:
-        """The user's line that it comes from; to be asked for while the watcher is being told."""
-        return caller_of(self._frame(), self.thread)
-
-    def is_below(self, code: CodeType) -> bool:
-        """Whether a function of a library, between the user's line and the operator, has called it."""
-        frame = self._frame()
-        while frame is not None and not is_user_code(frame.f_code, frame.f_globals.get("__name__")):
-            if frame.f_code is code:
-                return True
-            frame = frame.f_back
-        return False
-
-    def _frame(self) -> FrameType | None:
-        frame: FrameType | None = sys._getframe()
-        while frame is not None and frame.f_code is not OperatorMode._run_watched.__code__:
-            frame = frame.f_back
-        return frame
 
 
 Ended = Callable[[Exception | None], None]
@@ -92,40 +66,33 @@ Sink = Callable[[Finding], Ended | None]
 """Receives findings."""
 
 
-class _Tensors(NamedTuple):
+class _Plan(NamedTuple):
     """What the schema of an overload says of its tensors.
 
     Attributes:
         compares: they are to be compared; they are all among its positional arguments.
         compares_nested: they are to be compared, and some of them stand in lists or in keyword arguments.
+        makes_tensors: some are new.
     """
 
+    overload: Overload
     regime: Regime
     compares: bool
     compares_nested: bool
+    makes_tensors: bool
 
 
 @functools.cache
-def _tensors_of(overload: Overload) -> _Tensors:
-    arguments = overload._schema.arguments
+def _plan_of(overload: Overload) -> _Plan:
+    arguments, results = overload._schema.arguments, overload._schema.returns
     tensors = [kind for kind in (str(argument.type) for argument in arguments) if "Tensor" in kind]
     regime = regime_of(name_of(overload)) if overload.namespace == "aten" else Regime.OWN
     is_nested = any("List" in kind for kind in tensors) or any(argument.is_out for argument in arguments)
     is_compared = regime is not Regime.OWN
-    return _Tensors(regime, is_compared and len(tensors) > 1 and not is_nested, is_compared and is_nested)
-
-
-class _Plan:
-    """What there is to do for one overload: with its tensors, and for those who want to be told of it."""
-
-    __slots__ = ("compares", "compares_nested", "makes_tensors", "overload", "regime", "watchers")
-
-    def __init__(self, overload: Overload, watchers: Sequence[Watcher]) -> None:
-        self.overload = overload
-        self.regime, self.compares, self.compares_nested = _tensors_of(overload)
-        self.watchers = tuple(watchers)
-        results = overload._schema.returns
-        self.makes_tensors = any(one.alias_info is None and "Tensor" in str(one.type) for one in results)
+    makes_tensors = any(one.alias_info is None and "Tensor" in str(one.type) for one in results)
+    return _Plan(
+        overload, regime, is_compared and len(tensors) > 1 and not is_nested, is_compared and is_nested, makes_tensors
+    )
 
 
 def name_of(overload: Overload) -> str:
@@ -136,18 +103,21 @@ def name_of(overload: Overload) -> str:
 
 _function_modes = torch._C._len_torch_function_stack
 
+_Known = tuple[Callable[..., Any], "_Plan | None", "Watcher | None", Overload]
+"""What runs an operator, its plan if there is anything to do, who wants to be told of it, and the operator itself."""
+
 # Subclasses have dispatchers of their own, which decide for themselves what goes together.
 _PLAIN = frozenset({Tensor, Parameter})
 
 
 class OperatorMode(UncompiledMode):
-    """Reports tensors that do not go together, and tells watchers of the operators that they want.
+    """Reports tensors that do not go together.
 
     Args:
         sink: receives each finding before the operator runs, and may return what is to be told how the operator has
             ended; an exception from it stops the operator.
         roots: modules that paths start from, by name.
-        watchers: see `Watcher`.
+        watcher: see `Watcher`.
         failed: receives an error of the guard at an operator, which then runs unchecked; None to raise it.
         calm: is called after so many operators in turn with tensors on the CPU alone that the mode may step aside.
     """
@@ -156,23 +126,23 @@ class OperatorMode(UncompiledMode):
 
     def __init__(
         self,
-        sink: Sink | None = None,
+        sink: Sink,
         *,
         roots: Roots | None = None,
-        watchers: Sequence[Watcher] = (),
+        watcher: Watcher | None = None,
         failed: Callable[[Exception], None] | None = None,
         calm: Callable[[], object] | None = None,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._sink = sink
         self._roots: Roots = roots or {}
-        self._watchers = tuple(watchers)
+        self._watcher = watcher
         self._failed = failed
         self._calm = calm
         self._calm_operators = 0
         self._is_on = True
         # By identity, since an overload computes its hash in Python; the overload is kept, and so is its identity.
-        self._known: dict[int, tuple[Callable[..., Any], _Plan | None, Overload]] = {}
+        self._known: dict[int, _Known] = {}
         self._thread = threading.get_ident()
 
     @property
@@ -234,31 +204,28 @@ class OperatorMode(UncompiledMode):
         self, func: Overload, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         try:
-            run, plan, _ = self._known[id(func)]
+            run, plan, watcher, _ = self._known[id(func)]
         except KeyError:
-            run, plan, _ = self._learn(func)
+            run, plan, watcher, _ = self._learn(func)
         if self._calm is not None:
             self._count(args)
         if plan is not None and not types:
             ended = None
-            if plan.compares:
-                if _function_modes():
-                    ended = self._compare_unseen(plan, args)
-                else:
-                    device = None
-                    for value in args:
-                        if value.__class__ in _PLAIN:
-                            if device is None:
-                                device = value.device
-                            elif value.device != device:
-                                ended = self._mixed(plan, args, {})
-                                break
-            elif plan.compares_nested:
-                ended = self._compare_nested(plan, args, kwargs or {})
+            if plan.compares and not _function_modes():
+                device = None
+                for value in args:
+                    if value.__class__ in _PLAIN:
+                        if device is None:
+                            device = value.device
+                        elif value.device != device:
+                            ended = self._mixed(plan, args, {})
+                            break
+            elif plan.compares or plan.compares_nested:
+                ended = self._compare_unseen(plan, args, kwargs or {})
             if ended is not None:
-                return self._run_mixed(plan, args, kwargs or {}, ended)
-            if plan.watchers:
-                return self._run_watched(plan, args, kwargs or {})
+                return self._run_mixed(plan, watcher, args, kwargs or {}, ended)
+            if watcher is not None:
+                return self._run_watched(plan, watcher, args, kwargs or {})
             if plan.makes_tensors:
                 result = run(*args, **kwargs) if kwargs else run(*args)
                 RECORD.computed(result, args)
@@ -276,34 +243,36 @@ class OperatorMode(UncompiledMode):
             self._calm_operators = 0
             self._calm()
 
-    def _learn(self, overload: Overload) -> tuple[Callable[..., Any], _Plan | None, Overload]:
-        """What runs an operator met for the first time, and its plan; None where there is nothing to do."""
+    def _learn(self, overload: Overload) -> _Known:
         if not self._is_on or type(overload) is not torch._ops.OpOverload:
-            return overload, None, overload
-        plan = _Plan(overload, [watcher for watcher in self._watchers if watcher.wants(overload)])
-        is_compared = self._sink is not None and (plan.compares or plan.compares_nested)
-        has_plan = bool(plan.watchers) or plan.makes_tensors or is_compared
+            return overload, None, None, overload
+        plan = _plan_of(overload)
+        watcher = self._watcher if self._watcher is not None and self._watcher.wants(overload) else None
+        has_plan = watcher is not None or plan.makes_tensors or plan.compares or plan.compares_nested
         # `_op` is what an overload calls, without a frame of its own.
-        known = getattr(overload, "_op", overload), plan if has_plan else None, overload
+        known = getattr(overload, "_op", overload), plan if has_plan else None, watcher, overload
         self._known[id(overload)] = known
         return known
 
-    def _run_watched(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def _run_watched(self, plan: _Plan, watcher: Watcher, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         result = plan.overload(*args, **kwargs)
         if plan.makes_tensors:
             RECORD.computed(result, args)
-        call = Call(plan.overload, args, kwargs, result, self._thread)
         try:
             with DisableTorchFunction():
-                for watcher in plan.watchers:
-                    watcher.saw(call)
+                watcher.saw(Call(plan.overload, args, kwargs, result, self._thread))
         except Exception as error:
             self._tell(error)
         return result
 
-    def _run_mixed(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any], ended: Ended) -> Any:
+    def _run_mixed(
+        self, plan: _Plan, watcher: Watcher | None, args: Sequence[Any], kwargs: dict[str, Any], ended: Ended
+    ) -> Any:
         try:
-            result = self._run_watched(plan, args, kwargs) if plan.watchers else plan.overload(*args, **kwargs)
+            if watcher is not None:
+                result = self._run_watched(plan, watcher, args, kwargs)
+            else:
+                result = plan.overload(*args, **kwargs)
         except Exception as error:
             with DisableTorchFunction():
                 RECORD.refused = [one.tensor for one in values_of(plan.overload, args, kwargs)]
@@ -320,24 +289,14 @@ class OperatorMode(UncompiledMode):
             with contextlib.suppress(Exception):
                 self._failed(error)
 
-    def _compare_unseen(self, plan: _Plan, args: Sequence[Any]) -> Ended | None:
-        """Compares where reading a device is a call that a function mode of the program would see."""
+    def _compare_unseen(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Ended | None:
+        """Compares where reading a device may be a call that a function mode of the program would see."""
         with DisableTorchFunction():
-            devices = {value.device for value in args if value.__class__ in _PLAIN}
-        return self._mixed(plan, args, {}) if len(devices) > 1 else None
-
-    def _compare_nested(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Ended | None:
-        if _function_modes():
-            with DisableTorchFunction():
-                is_mixed = _are_mixed(args, kwargs)
-        else:
             is_mixed = _are_mixed(args, kwargs)
         return self._mixed(plan, args, kwargs) if is_mixed else None
 
     def _mixed(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Ended | None:
         """Tensors on several devices meet, which may be legal."""
-        if self._sink is None:
-            return None
         try:
             with DisableTorchFunction():
                 conflict = Conflict.among(plan.regime, name_of(plan.overload), values_of(plan.overload, args, kwargs))
@@ -377,13 +336,6 @@ def values_of(overload: Overload, args: Sequence[Any], kwargs: dict[str, Any]) -
             continue
         value = args[position] if position < len(args) else kwargs.get(argument.name)
         is_written = argument.alias_info is not None and argument.alias_info.is_write
-        found = inputs if not argument.is_out else outputs
-        if isinstance(value, Tensor):
-            found.append(Value(argument.name, value, is_written))
-        elif isinstance(value, (list, tuple)):
-            found += [
-                Value(f"{argument.name}[{index}]", one, is_written)
-                for index, one in enumerate(value)
-                if isinstance(one, Tensor)
-            ]
+        found = outputs if argument.is_out else inputs
+        found += [Value(name, tensor, is_written) for name, tensor in tensors_in(value, argument.name)]
     return outputs + inputs

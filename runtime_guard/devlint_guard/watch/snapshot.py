@@ -15,7 +15,8 @@ from devlint_guard.explain.operands import describe
 from devlint_guard.finding import Role
 from devlint_guard.program.devices import accelerator
 from devlint_guard.program.frames import shown_path
-from devlint_guard.program.stored import dictionary_of, registered_in, table_of, tensors_in
+from devlint_guard.program.naming import role_in
+from devlint_guard.program.stored import dictionary_of, own_tensors, registered_in, table_of, tensors_in
 from devlint_guard.report.record import Held, Part, Program
 
 
@@ -40,10 +41,8 @@ def _part(name: str, module: nn.Module, registered: set[int], seen: set[int]) ->
 
 
 def _tensors(module: nn.Module, registered: set[int]) -> Iterator[Held]:
-    for role, table in ((Role.PARAMETER, "_parameters"), (Role.BUFFER, "_buffers")):
-        for key, tensor in table_of(module, table):
-            if tensor is not None:
-                yield _held(key, role, tensor)
+    for key, tensor in own_tensors(module):
+        yield _held(key, role_in(module, key), tensor)
     for key, value in list(dictionary_of(module).items()):
         if not key.startswith("_"):
             for path, tensor in tensors_in(value, key):
