@@ -25,7 +25,7 @@ from devlint_guard.allow import Allowances, reason_here
 from devlint_guard.errors import KINDS, DeviceMismatchError, DevlintWarning, GuardError, GuardUsageError
 from devlint_guard.finding import Finding, Place, Role
 from devlint_guard.findings.explanation import annotate, explained_before
-from devlint_guard.program.frames import sites_above, user_site
+from devlint_guard.program.frames import sites_above, user_frame
 from devlint_guard.program.naming import ByVariable, Roots, by_class, modules_on, names_of_parameter, roots_on
 from devlint_guard.program.stored import has_parameters, modules_in
 from devlint_guard.program.undisturbed import Undisturbed
@@ -102,13 +102,9 @@ class Guard:
         _demand(first_steps >= 0 and every >= 0, f"first_steps={first_steps}, every={every}: not less than 0")
         _demand(all(isinstance(one, Module) for one in modules), "pass modules by position and options by name")
         _demand(not isinstance(allow, str), f"allow={allow!r}: a list of strings")
-        allowed = list(allow)
         self.mode: Mode = mode
         self.level: Level = level
-        self.strict = strict
         self._roots = by_class(modules)
-        self._expect = _device(expect)
-        self._allowances = Allowances(allow if isinstance(allow, Mapping) else allowed)
         self._report = None if report is None else path_of_rank(Path(report))
         self._config: dict[str, object] = {
             "mode": mode,
@@ -116,45 +112,29 @@ class Guard:
             "first_steps": first_steps,
             "every": every,
             "expect": None if expect is None else str(expect),
-            "allow": dict(allow) if isinstance(allow, Mapping) else allowed,
+            "allow": dict(allow) if isinstance(allow, Mapping) else list(allow),
             "ledger": ledger,
             "strict": strict,
         }
-        self.steps = Steps(0 if level == "module" else first_steps, 0 if level == "module" else every)
+        steps = Steps(0 if level == "module" else first_steps, 0 if level == "module" else every)
+        self._found = _Found(mode, Allowances(allow), steps)
+        self.watching = _Watching(level, strict, _device(expect), Ledger(steps) if ledger else None, self._found)
         self._lock = threading.Lock()
-        self._findings: dict[Key, Finding] = {}
-        self._suspects: dict[Key, Finding] = {}
-        self._allowed: dict[tuple[Key, str], Allowed] = {}
-        self._seconds = 0.0
-        self._began: float | None = None
-        self._end: str | None = None
-        self._repeats: dict[tuple[Any, ...], Finding] = {}
-        self._of_optimizer: tuple[Finding, ...] = ()
-        self._is_audited = False
-        self.has_stepped_back = False
-        self._called: weakref.WeakValueDictionary[int, Module] = weakref.WeakValueDictionary()
-        self.known: dict[int, weakref.ref[Module]] = {}
-        self._trees: tuple[Part, ...] = ()
-        self._is_counting = self.counts_calls
         self._entries = 0
-        self._layers = Layers(
-            None if level == "deep" else self.steps,
-            ledger=Ledger(self.steps) if ledger else None,
-            sink=self._saw,
-            failed=self.step_back,
-        )
+        self._is_audited = False
+        self._began = self._seconds = 0.0
+        self._end: str | None = None
+        self._trees: tuple[Part, ...] = ()
 
     @property
     def findings(self) -> list[Finding]:
         """The findings so far, each once, in the order of their first time."""
-        with self._lock:
-            return list(self._findings.values())
+        return self._found.listed(self._found.findings)
 
     @property
     def suspects(self) -> list[Finding]:
         """What may become a mismatch: what the modules showed on entry, and what stood around calls that failed."""
-        with self._lock:
-            return list(self._suspects.values())
+        return self._found.listed(self._found.suspects)
 
     def record(self, roots: Roots | None = None) -> Record:
         """The record so far, for a report.
@@ -163,19 +143,19 @@ class Guard:
             roots: the modules to show; None for those that it was made with. Where there are none, those that the
                 program has called are shown.
         """
-        ledger = self._layers.ledger
-        called = (module for module in self._called.values() if has_parameters(module))
+        ledger = self.watching.layers.ledger
+        called = (module for module in self.watching.called.values() if has_parameters(module))
         known = (self._roots if roots is None else roots) or by_class(called)
         return Record(
             **machine(),
             program=None if self._end is None else program(self._seconds, self._end),
             config=self._config,
-            steps=self.steps.number,
+            steps=self._found.steps.number,
             ranks=ranks(),
             processes=processes(),
             findings=tuple(self.findings),
             suspects=tuple(self.suspects),
-            allowed=tuple(self._allowed.values()),
+            allowed=tuple(self._found.allowed.values()),
             transfers=() if ledger is None else ledger.transfers,
             roots=tuple(tree_of(name, module) for name, module in known.items()) or self._trees,
         )
@@ -209,41 +189,41 @@ class Guard:
         """
         if not self._is_audited:
             self._is_audited = True
-            with Undisturbed(self):
-                if any(audit(roots, self._expect)):
-                    self.found(*audit(ByVariable(roots), self._expect))
+            with Undisturbed(self.watching):
+                if any(audit(roots, self.watching.expect)):
+                    self._found.take(*audit(ByVariable(roots), self.watching.expect))
         modules = tuple(roots.values())
         roots = ByVariable(roots)
-        active.add(Entry(self, threading.get_ident(), modules, roots))
+        active.add(Entry(self.watching, threading.get_ident(), modules, roots))
         with self._lock:
             self._entries += 1
             if self._entries == 1:
                 self._began = time.perf_counter()
-            if self._entries == 1 and not self.has_stepped_back:
-                self._layers.begin(roots)
+                if not self.watching.has_stepped_back:
+                    self.watching.layers.begin(roots)
 
     def exit(self, error: BaseException | None = None) -> None:
         """Ends the latest entry; explains the error with which it ends."""
-        with self._layers.remembered():
+        with self.watching.layers.remembered():
             self._exit(error)
 
     def _exit(self, error: BaseException | None) -> None:
         roots: Roots = self._roots
-        with self._lock, Undisturbed(self):
+        watching = self.watching
+        with self._lock, Undisturbed(watching):
             self._entries -= 1
-            if self._entries == 0 and self._began is not None:
+            if self._entries == 0:
                 self._seconds += time.perf_counter() - self._began
                 self._end = end_of(error)
-            if self._entries == 0:
-                self._layers.end()
-        with Undisturbed(self):
-            roots = active.remove(self).roots
-        with Undisturbed(self):
+                watching.layers.end()
+        with Undisturbed(watching):
+            roots = active.remove(watching).roots
+        with Undisturbed(watching):
             if error is not None and not isinstance(error, GuardError):
                 finding = annotate(error, roots) or explained_before(error, roots)
-                if finding is not None and not self._has_found_at(finding.place) and not self._is_allowed(finding):
-                    self._record(finding, self._findings)
-        with Undisturbed(self):
+                if finding is not None and not self._found.has_any_at(finding.place):
+                    self._found.keep([finding])
+        with Undisturbed(watching):
             if self._report is not None:
                 record = self.record(roots)
                 self._trees = record.roots
@@ -252,93 +232,67 @@ class Guard:
                 except OSError as problem:  # how the program has ended matters more
                     warnings.warn(f"no report: {problem}", DevlintWarning, stacklevel=2)
         if self._entries == 0:
-            self._called.clear()
-            self.known.clear()
+            watching.called.clear()
+            watching.known.clear()
 
-    def step_back(self, error: Exception) -> None:
-        """Sees nothing from now on: what fails in a guard is no business of the program."""
-        self.stop(f"this is a bug of devlint: {type(error).__name__}: {error}")
 
-    def stop(self, reason: str) -> None:
-        """Sees nothing from now on, and warns of that once, unless without a reason; it still explains how it ends."""
-        if self.has_stepped_back:
-            return
-        self.has_stepped_back = True
-        self._layers.end()
-        active.refresh()
-        if not reason:
-            return
-        site = None
-        with contextlib.suppress(Exception):  # what has failed may be what finds the user's line
-            site = user_site(sites_above(sys._getframe()))
-        file, line = ("<devlint>", 1) if site is None else (site.frame.f_code.co_filename, site.frame.f_lineno)
-        text = f"the guard stops looking, {reason}"
-        with contextlib.suppress(DevlintWarning):  # where warnings are errors, the program goes on all the same
-            warnings.warn_explicit(text, DevlintWarning, file, line, registry={})
+class _Found:
+    """What a guard has found, each once, and what becomes of it.
 
-    def _has_found_at(self, place: Place | None) -> bool:
+    Args:
+        mode: see `Guard`.
+        allowances: what is no finding.
+        steps: tells in which step something is found.
+    """
+
+    def __init__(self, mode: Mode, allowances: Allowances, steps: Steps) -> None:
+        self.steps = steps
+        self.findings: dict[Key, Finding] = {}
+        self.suspects: dict[Key, Finding] = {}
+        self.allowed: dict[tuple[Key, str], Allowed] = {}
+        self._mode = mode
+        self._allowances = allowances
+        self._lock = threading.Lock()
+
+    def listed(self, among: dict[Key, Finding]) -> list[Finding]:
+        with self._lock:
+            return list(among.values())
+
+    def tells(self, finding: Finding) -> bool:
+        """Whether something is to be told when it has been found again."""
+        where = (finding.code, finding.module, finding.place)
+        known = ((one.code, one.module, one.place) for one in self.listed(self.findings))
+        return self._mode == "raise" or where not in known
+
+    def has_any_at(self, place: Place | None) -> bool:
         """Whether what PyTorch refuses on a line has been foretold there, under whatever code."""
         line = None if place is None else (place.file, place.line)
-        return any(one.place is not None and (one.place.file, one.place.line) == line for one in self.findings)
+        places = (one.place for one in self.listed(self.findings))
+        return any(one is not None and (one.file, one.line) == line for one in places)
 
-    # --- what becomes of findings ---
-
-    def found(self, *findings: Finding) -> None:
+    def take(self, *findings: Finding) -> None:
         """Takes what a layer has found and PyTorch lets pass: keeps all of it, then raises or warns.
 
         Raises:
             DeviceMismatchError: in mode `raise`.
         """
-        kept = self._kept(findings)
-        for finding in kept if self.mode == "raise" else ():
+        kept = self.keep(findings)
+        for finding in kept if self._mode == "raise" else ():
             raise KINDS.get(finding.code, DeviceMismatchError)(finding, render(finding))
         self._warn_of(kept)
 
-    def _kept(self, findings: Iterable[Finding]) -> list[Finding]:
+    def take_refused(self, finding: Finding) -> None:
+        """Takes what PyTorch has refused, and raises nothing."""
+        with contextlib.suppress(DevlintWarning):  # where warnings are errors, that of the program comes first
+            self._warn_of(self.keep([finding]))
+
+    def keep(self, findings: Iterable[Finding]) -> list[Finding]:
         """Keeps findings; returns those that are neither allowed nor suspects, as they are kept."""
         told = [one for one in findings if not self._is_allowed(one)]
-        kept = [self._record(one, self._suspects if one.suspect else self._findings) for one in told]
+        kept = [self.note(one, self.suspects if one.suspect else self.findings) for one in told]
         return [one for one in kept if not one.suspect]
 
-    def _is_allowed(self, finding: Finding) -> bool:
-        here = reason_here(finding.code)
-        reason = self._allowances.reason_for(finding) if here is None else here
-        if reason is None:
-            return False
-        if not finding.suspect:
-            with self._lock:
-                known = self._allowed.get((finding.key, reason))
-                count = 1 if known is None else known.finding.count + 1
-                self._allowed[finding.key, reason] = Allowed(replace(finding, count=count), reason)
-        return True
-
-    def _warn_of(self, kept: Iterable[Finding]) -> None:
-        for finding in kept if self.mode == "warn" else ():
-            if finding.count == 1:
-                _warn(finding)
-
-    def _refused(self, error: Exception, roots: Roots, foretold: Finding, module: Module | None = None) -> bool:
-        """Explains an error that was foretold, and keeps that; returns whether it has. The error goes on its way."""
-        if isinstance(error, GuardError):
-            return False
-        finding = annotate(error, roots, functools.partial(self._improved, foretold, module, roots))
-        if finding is not None:
-            with contextlib.suppress(DevlintWarning):  # where warnings are errors, that of the program comes first
-                self._warn_of(self._kept([finding]))
-        return finding is not None
-
-    def _improved(self, foretold: Finding | None, module: Module | None, roots: Roots, finding: Finding) -> Finding:
-        """The explanation of an error, or what was foretold or suspected, where only that names the value to move."""
-        if not _names_a_value(finding):
-            suspects = (one for one in self.suspects if one.module == finding.module != "")
-            for known in (*filter(None, [foretold]), *suspects):
-                if _names_a_value(known):
-                    return replace(
-                        known, place=finding.place, pytorch=finding.pytorch, ranks=finding.ranks, suspect=False
-                    )
-        return replace(finding, help=(*finding.help, *_ties(module, roots, finding)))
-
-    def _record(self, finding: Finding, among: dict[Key, Finding]) -> Finding:
+    def note(self, finding: Finding, among: dict[Key, Finding]) -> Finding:
         with self._lock:
             known = among.get(finding.key)
             if known is None:
@@ -348,25 +302,118 @@ class Guard:
             among[finding.key] = kept
             return kept
 
-    # --- told by the shared layers ---
+    def _is_allowed(self, finding: Finding) -> bool:
+        here = reason_here(finding.code)
+        reason = self._allowances.reason_for(finding) if here is None else here
+        if reason is None:
+            return False
+        if not finding.suspect:
+            with self._lock:
+                known = self.allowed.get((finding.key, reason))
+                count = 1 if known is None else known.finding.count + 1
+                self.allowed[finding.key, reason] = Allowed(replace(finding, count=count), reason)
+        return True
+
+    def _warn_of(self, kept: Iterable[Finding]) -> None:
+        """Warns of each finding once, at the user's line."""
+        for finding in kept if self._mode == "warn" else ():
+            if finding.count == 1:
+                place = finding.place or Place("<devlint>", 1)
+                warnings.warn_explicit(render(finding), DevlintWarning, place.file, place.line, registry={})
+
+
+class _Watching:
+    """What the layers that all guards share tell to one of them: its `active.Receiver`.
+
+    Attributes:
+        called: the modules that were looked through when they were called, by identity.
+    """
+
+    def __init__(
+        self, level: Level, strict: bool, expect: torch.device | None, ledger: Ledger | None, found: _Found
+    ) -> None:
+        self.strict = strict
+        self.expect = expect
+        self.steps = found.steps
+        self.has_stepped_back = False
+        self.called: weakref.WeakValueDictionary[int, Module] = weakref.WeakValueDictionary()
+        self.known: dict[int, weakref.ref[Module]] = {}
+        self._level = level
+        self._found = found
+        self._is_counting = self.counts_calls
+        self._repeats: dict[tuple[Any, ...], Finding] = {}
+        self._of_optimizer: tuple[Finding, ...] = ()
+        steps = None if level == "deep" else self.steps
+        self.layers = Layers(steps, ledger=ledger, sink=self._saw, failed=self.step_back)
+
+    def step_back(self, error: Exception) -> None:
+        """What fails in a guard is no business of the program."""
+        self.stop(f"this is a bug of devlint: {type(error).__name__}: {error}")
+
+    def stop(self, reason: str) -> None:
+        """Sees nothing from now on, and warns of that once, unless without a reason; it still explains how it ends."""
+        if self.has_stepped_back:
+            return
+        self.has_stepped_back = True
+        self.layers.end()
+        active.refresh()
+        if not reason:
+            return
+        caller = None
+        with contextlib.suppress(Exception):  # what has failed may be what finds the user's line
+            caller = user_frame(sys._getframe())
+        file, line = ("<devlint>", 1) if caller is None else (caller.f_code.co_filename, caller.f_lineno)
+        text = f"the guard stops looking, {reason}"
+        with contextlib.suppress(DevlintWarning):  # where warnings are errors, the program goes on all the same
+            warnings.warn_explicit(text, DevlintWarning, file, line, registry={})
 
     @property
     def counts_calls(self) -> bool:
         """Whether modules that no other one calls are looked through, or their calls end steps that matter."""
-        return self.steps.number < FIRST_STEPS or (self.level == "adaptive" and not self.steps.are_over)
+        return self.steps.number < FIRST_STEPS or (self._level == "adaptive" and not self.steps.are_over)
 
     @property
     def looks_at_optimizers(self) -> bool:
         """Whether the state of optimizers is looked at, or their operators may be passed over."""
-        return self._is_counting or self.level == "deep"
+        return self._is_counting or self._level == "deep"
+
+    # --- modules ---
 
     def mismatched(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
-        """A module was called with what does not go together, and PyTorch has let it pass."""
         key = _repeat_key(mismatch, frame)
         finding = self._repeats.get(key)
         if finding is None:
             finding = self._repeats[key] = replace(finding_of(mismatch, frame, roots), suspect=False)
-        self.found(finding)
+        self._found.take(finding)
+
+    def failed(self, error: Exception, module: Module, roots: Roots) -> bool:
+        improve = functools.partial(self._improved, None, module, roots)
+        return not isinstance(error, GuardError) and annotate(error, roots, improve) is not None
+
+    def refused(self, error: Exception, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
+        """A finding, even if the program handles the error."""
+        foretold = finding_of(mismatch, frame, roots)
+        if self._explain(error, roots, foretold, mismatch.module):
+            self._found.note(foretold, self._found.suspects)
+
+    def suspected(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
+        self._found.note(finding_of(mismatch, frame, roots), self._found.suspects)
+
+    def module_called(self, module: Module, frame: FrameType) -> None:
+        """Looks a module through that is called for the first time, and counts the calls that end steps."""
+        if has_parameters(module):
+            self.layers.module_called()
+        if self.called.get(id(module)) is not module and self.steps.number < FIRST_STEPS:
+            self.called[id(module)] = module
+            entry = active.responsible(module)
+            if entry is not None and entry.receiver is self and not entry.owns(module):
+                # What does not go together in a module is told of when PyTorch was asked to combine it.
+                audited = audit_called(module, frame, self.expect)
+                self._found.take(*(replace(one, suspect=one.suspect or one.code != "DEV603") for one in audited))
+        self.steps.module_called(module)
+        self._stepped()
+
+    # --- operators ---
 
     def _saw(self, finding: Finding) -> Ended | None:
         """The operators show something, perhaps in a module of another guard.
@@ -377,70 +424,64 @@ class Guard:
         if called and any(called[-1] is one for one in active.awaited_modules()):
             return None
         entry = active.responsible(called[-1] if called else None)
-        guard = entry.receiver if entry is not None else self
-        assert isinstance(guard, Guard)
-        roots = entry.roots if entry is not None else self._roots
-        return functools.partial(guard._ended, finding, roots)
+        receiver = self if entry is None else entry.receiver
+        assert isinstance(receiver, _Watching)
+        return functools.partial(receiver._ended, finding, {} if entry is None else entry.roots)
 
     def _ended(self, finding: Finding, roots: Roots, error: Exception | None) -> None:
         """An operator has ended that the operators level has shown something of."""
         with Undisturbed(self):
             if error is None:
-                where = (finding.code, finding.module, finding.place)
-                if self.mode == "raise" or all((one.code, one.module, one.place) != where for one in self.findings):
-                    self.found(finding)
-            elif user_site(sites_above(sys._getframe())) is not None:
+                if self._found.tells(finding):
+                    self._found.take(finding)
+            elif user_frame(sys._getframe()) is not None:
                 # In a thread of the autograd engine the error has yet to reach the frames that explain it.
-                self._refused(error, roots, finding)
+                self._explain(error, roots, finding)
 
-    def failed(self, error: Exception, module: Module, roots: Roots) -> bool:
-        """The call of a module has raised: explains it, if it is about devices and nobody has yet."""
-        improve = functools.partial(self._improved, None, module, roots)
-        return not isinstance(error, GuardError) and annotate(error, roots, improve) is not None
+    # --- errors ---
 
-    def refused(self, error: Exception, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
-        """PyTorch has refused what does not go together in a module; a finding, even if the program handles it."""
-        foretold = finding_of(mismatch, frame, roots)
-        if self._refused(error, roots, foretold, mismatch.module):
-            self._record(foretold, self._suspects)
+    def _explain(self, error: Exception, roots: Roots, foretold: Finding, module: Module | None = None) -> bool:
+        """Explains an error that was foretold, and keeps that; returns whether it has. The error goes on its way."""
+        if isinstance(error, GuardError):
+            return False
+        finding = annotate(error, roots, functools.partial(self._improved, foretold, module, roots))
+        if finding is not None:
+            self._found.take_refused(finding)
+        return finding is not None
 
-    def suspected(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
-        """Keeps what may be the reason of a failure."""
-        self._record(finding_of(mismatch, frame, roots), self._suspects)
+    def _improved(self, foretold: Finding | None, module: Module | None, roots: Roots, finding: Finding) -> Finding:
+        """The explanation of an error, or what was foretold or suspected, where only that names the value to move."""
+        if not _names_a_value(finding):
+            listed = self._found.listed(self._found.suspects)
+            suspects = (one for one in listed if one.module == finding.module != "")
+            for known in (*filter(None, [foretold]), *suspects):
+                if _names_a_value(known):
+                    return replace(
+                        known, place=finding.place, pytorch=finding.pytorch, ranks=finding.ranks, suspect=False
+                    )
+        return replace(finding, help=(*finding.help, *_ties(module, roots, finding)))
 
-    def module_called(self, module: Module, frame: FrameType) -> None:
-        """Looks a module through that is called for the first time, and counts the calls that end steps."""
-        if has_parameters(module):
-            self._layers.module_called()
-        if self._called.get(id(module)) is not module and self.steps.number < FIRST_STEPS:
-            self._called[id(module)] = module
-            entry = active.responsible(module)
-            if entry is not None and entry.receiver is self and not entry.owns(module):
-                # What does not go together in a module is told of when PyTorch was asked to combine it.
-                audited = audit_called(module, frame, self._expect)
-                self.found(*(replace(one, suspect=one.suspect or one.code != "DEV603") for one in audited))
-        self.steps.module_called(module)
-        self._stepped()
+    # --- steps ---
 
     def optimizer_steps(self, optimizer: Optimizer, is_alone: bool, roots: Roots) -> None:
         """Looks at the state of an optimizer in the first steps."""
         if self.steps.number < FIRST_STEPS:
             self._of_optimizer = tuple(state_elsewhere(optimizer, sys._getframe(1), roots))
         if is_alone:
-            self._layers.optimizer_steps(optimizer)
+            self.layers.optimizer_steps(optimizer)
 
     def optimizer_stepped(self) -> None:
-        """A step ends; PyTorch has let pass what was found before it."""
+        """PyTorch has let pass what was found before the step."""
         found, self._of_optimizer = self._of_optimizer, ()
-        self.found(*found)
+        self._found.take(*found)
         self.steps.optimizer_stepped()
         self._stepped()
 
     def _stepped(self) -> None:
-        settled = self._layers.step()
+        settled = self.layers.step()
         if settled and self._is_counting and not self.counts_calls:
             self._is_counting = False
-            if self.level == "adaptive":
+            if self._level == "adaptive":
                 self._get_to_know()
             active.refresh()
 
@@ -449,7 +490,7 @@ class Guard:
 
         For the others, PyTorch itself refuses a tensor on another device if it has data.
         """
-        for module in (one for called in self._called.values() for one in modules_in(called)):
+        for module in (one for called in self.called.values() for one in modules_in(called)):
             if all(has_data(value.tensor) for value in compared_tensors(module)):
                 # `pop` takes the reference that is gone for its default.
                 self.known[id(module)] = weakref.ref(module, functools.partial(self.known.pop, id(module)))
@@ -485,13 +526,9 @@ def guarded(function: Callable[..., Any] | None = None, /, **options: Any) -> An
         except TypeError:  # Python itself says it better
             given = {}
         guard.enter({name: value for name, value in given.items() if isinstance(value, Module)})
-        try:
-            result = function(*args, **kwargs)
-        except BaseException as error:
-            guard.exit(error)
-            raise
-        guard.exit()
-        return result
+        with contextlib.ExitStack() as ends:
+            ends.push(guard)
+            return function(*args, **kwargs)
 
     return guarded_function
 
@@ -530,12 +567,6 @@ def _device(text: str | torch.device | None) -> torch.device | None:
 def _repeat_key(mismatch: Mismatch, frame: FrameType) -> tuple[Any, ...]:
     """Equal for one mismatch, seen again: what a report would say is not worked out twice."""
     devices = tuple((name, tensor.device) for name, tensor in (*mismatch.own, *mismatch.given))
-    site = user_site(sites_above(frame))
-    place = None if site is None else (site.frame.f_code, site.instruction)
+    caller = user_frame(frame)
+    place = None if caller is None else (caller.f_code, caller.f_lasti)
     return id(mismatch.module), devices, place
-
-
-def _warn(finding: Finding) -> None:
-    """Warns at the user's line."""
-    place = finding.place or Place("<devlint>", 1)
-    warnings.warn_explicit(render(finding), DevlintWarning, place.file, place.line, registry={})

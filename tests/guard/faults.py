@@ -104,7 +104,7 @@ DOORS = {
     operators_file.OperatorMode._mixed.__code__,
     _Listener.entered.__code__,
     _Listener.failed.__code__,
-    session.Guard.refused.__code__,
+    session._Watching.refused.__code__,
 }
 """Below these the guard explains."""
 

@@ -338,11 +338,11 @@ def test_a_module_in_the_place_of_one_that_is_gone_is_none_that_is_known() -> No
     dropped = product()
     with guard(mode="record") as active:
         trained(dropped, 6)
-        known = dict(active.known)
+        known = dict(active.watching.known)
         assert id(dropped) in known
         del dropped
         gc.collect()
-        assert active.known == {}
+        assert active.watching.known == {}
     assert all(reference() is None for reference in known.values())
 
 

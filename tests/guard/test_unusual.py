@@ -171,7 +171,7 @@ def test_a_guard_that_fails_steps_back_with_one_warning(monkeypatch: pytest.Monk
 def test_another_guard_goes_on() -> None:
     linear = nn.Linear(2, 2, device="meta")
     with guard(linear, mode="record") as first, guard() as second:
-        second.step_back(LookupError("broken"))
+        second.watching.step_back(LookupError("broken"))
         with pytest.raises(RuntimeError):
             linear(torch.ones(1, 2))
     assert "DEV602" in [finding.code for finding in first.findings]

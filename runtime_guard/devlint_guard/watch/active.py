@@ -28,15 +28,17 @@ from devlint_guard.watch.steps import SPACING, Steps
 
 
 class Receiver(Protocol):
-    """What a guard is to this file."""
+    """What a guard is to this file.
 
-    @property
-    def strict(self) -> bool:
-        """Whether it reports suspects as findings."""
+    Attributes:
+        strict: whether it reports suspects as findings.
+        steps: its count of them.
+        has_stepped_back: whether it is to be told of nothing any more.
+    """
 
-    @property
-    def steps(self) -> Steps:
-        """Its count of them."""
+    strict: bool
+    steps: Steps
+    has_stepped_back: bool
 
     @property
     def known(self) -> Container[int]:
@@ -70,10 +72,6 @@ class Receiver(Protocol):
 
     def optimizer_stepped(self) -> None:
         """An optimizer has stepped."""
-
-    @property
-    def has_stepped_back(self) -> bool:
-        """Whether it is to be told of nothing any more."""
 
     def step_back(self, error: Exception) -> None:
         """Something in it has failed, which must not end the program."""
