@@ -133,9 +133,9 @@ def add(entry: Entry) -> None:
 def remove(receiver: Receiver) -> Entry:
     """Ends the latest entry of a guard, that of this thread before those of others."""
     with _lock:
-        own = [entry for entry in _entries if entry.receiver is receiver]
-        ended = next((entry for entry in reversed(own) if entry.thread == threading.get_ident()), own[-1])
-        index = max(index for index, entry in enumerate(_entries) if entry is ended)
+        thread = threading.get_ident()
+        _, index = max((one.thread == thread, index) for index, one in enumerate(_entries) if one.receiver is receiver)
+        ended = _entries[index]
         _set(_entries[:index] + _entries[index + 1 :])
         if not _entries:
             while _hooks:

@@ -52,8 +52,8 @@ class Listener(Protocol):
 
 _CONTAINERS = frozenset({list, tuple, dict, PackedSequence})
 
-_PLAIN: Call | None = getattr(Module, "_wrapped_call_impl", None) if hasattr(Module, "_compiled_call_impl") else None
-"""The `Module.__call__` that the fast path does all the work of; None where this version of PyTorch has another one."""
+_PLAIN: Call = Module._wrapped_call_impl
+"""The `Module.__call__` that the fast path does all the work of."""
 
 _function_modes: Callable[[], int] = torch._C._len_torch_function_stack
 """How many function modes this thread has."""
@@ -117,7 +117,7 @@ def uninstall() -> None:
 def _put(call: Call) -> None:
     """PyTorch's own has two names, and pickle finds a function by the one that it was defined with."""
     Module.__call__ = call  # type: ignore[method-assign]
-    if _original is _PLAIN is not None:
+    if _original is _PLAIN:
         Module._wrapped_call_impl = call  # type: ignore[method-assign]
 
 
@@ -217,7 +217,7 @@ def _differ(self: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
             if tensor is not None:
                 device = tensor.device
                 break
-    for value in args:
+    for value in (*args, *kwargs.values()) if kwargs else args:
         kind = type(value)
         if kind is Tensor or kind is Parameter:
             if device is None:
@@ -226,22 +226,11 @@ def _differ(self: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
                 return True
         elif kind in _CONTAINERS and _differs(value, device):
             return True
-    if kwargs:
-        for value in kwargs.values():
-            kind = type(value)
-            if kind is Tensor or kind is Parameter:
-                if device is None:
-                    device = value.device
-                elif value.device != device:
-                    return True
-            elif kind in _CONTAINERS and _differs(value, device):
-                return True
     return False
 
 
 def _differs(container: Any, device: Any) -> bool:
-    """Whether a container holds a tensor on another device than `device`, or any tensor if `device` is not known
-    yet."""
+    """Whether a container holds a tensor on another device, or any tensor if no device is known yet."""
     for value in container.values() if type(container) is dict else container:
         if isinstance(value, Tensor):
             if value.device != device:

@@ -56,7 +56,6 @@ class Layers:
         self._failed = failed
         self._mode: OperatorMode | None = None
         self._thread: int | None = None
-        self._records = False
         self._is_whole = ledger is not None or steps is None
         self._is_aside = self._was_apart = False
 
@@ -68,7 +67,6 @@ class Layers:
             if self.ledger is not None:
                 self.ledger.follow_prints()
             installed.begin()
-            self._records = True
             self._was_apart = self._is_whole or not _is_first() or not are_all_on_cpu()
             if not self._was_apart:
                 self._rest()
@@ -149,31 +147,29 @@ class Layers:
                 if not self._take_out(self._mode, self._thread):
                     _forget(self._thread)
                 scopes.leave()
-            if self._records:
                 self._mode = None
                 self.wake()
                 installed.end()
-            self._mode, self._thread, self._records = None, None, False
+            self._thread = None
 
     @contextlib.contextmanager
     def remembered(self) -> Iterator[None]:
         """While the body runs, what was recorded is kept, although everything is switched off in it."""
-        records = self._records
-        if records:
-            installed.begin()
+        if self._mode is None:
+            yield
+            return
+        installed.begin()
         try:
             yield
         finally:
-            if records:
-                installed.end()
+            installed.end()
 
     def _take_out(self, mode: OperatorMode, thread: int) -> bool:
-        if _modes.get(thread) is not mode:
-            return True
-        is_out = mode.uninstall()
-        if is_out:
+        if _modes.get(thread) is mode:
+            if not mode.uninstall():
+                return False
             _forget(thread)
-        return is_out
+        return True
 
 
 def _forget(thread: int) -> None:

@@ -23,6 +23,7 @@ from torch import inference_mode
 from torch.utils import _python_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from devlint_guard.program.replacements import Replacements
 from devlint_guard.program.uncompiled import uncompiled
 
 _KEYS = ("PythonTLSSnapshot", "Python")
@@ -72,6 +73,7 @@ _open = 0
 _lock = threading.RLock()
 before_entry: Callable[[], object] = bool
 """Is called before a thread enters a scope."""
+_replaced = Replacements(is_shared=True)
 _enter = inference_mode.__enter__
 _exit = inference_mode.__exit__
 
@@ -107,8 +109,8 @@ def follow() -> None:
     with _lock:
         _users += 1
         if inference_mode.__enter__ is _enter and inference_mode.__exit__ is _exit:
-            inference_mode.__enter__ = _entered  # type: ignore[method-assign]
-            inference_mode.__exit__ = _exited  # type: ignore[method-assign]
+            _replaced.put(inference_mode, "__enter__", _entered)
+            _replaced.put(inference_mode, "__exit__", _exited)
         if _here.users == 0 and not _here.open:
             _here.outside = _state()
         _here.users += 1
@@ -124,9 +126,8 @@ def leave() -> None:
 
 
 def _restore() -> None:
-    if not _users and not _open and inference_mode.__exit__ is _exited:
-        inference_mode.__enter__ = _enter  # type: ignore[method-assign]
-        inference_mode.__exit__ = _exit  # type: ignore[method-assign]
+    if not _users and not _open:
+        _replaced.undo()
 
 
 def are_known() -> bool:

@@ -20,6 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from devlint_guard.program.replacements import Replacements
 from devlint_guard.program.uncompiled import uncompiled
 from devlint_guard.requirement import is_full
 from devlint_guard.watch import scopes
@@ -59,19 +60,16 @@ _REPLACED: tuple[tuple[Any, str, Any, Any], ...] = (
 )
 
 
+_replaced = Replacements(is_shared=True)
+
+
 def install() -> None:
     """Puts them in place; again without effect."""
     for owner, name, original, ours in _REPLACED:
         if getattr(owner, name) is original:
-            setattr(owner, name, ours)
+            _replaced.put(owner, name, ours)
 
 
 def uninstall() -> None:
     """Puts PyTorch's own back, unless another library has replaced them since."""
-    for owner, name, original, ours in _REPLACED:
-        if getattr(owner, name) is not ours:
-            continue
-        if owner is Tensor:  # it inherits both
-            delattr(owner, name)
-        else:
-            setattr(owner, name, original)
+    _replaced.undo()
