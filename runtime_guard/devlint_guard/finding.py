@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 from devlint_guard.codes import NAMES
 
@@ -92,6 +91,14 @@ class Change:
     before: str
     after: str
 
+    def lines(self) -> list[tuple[str, str]]:
+        """The lines of a diff, without their common indentation, each with its sign: `-`, `+`, or nothing."""
+        after = self.after.split("\n")
+        indent = min(len(line) - len(line.lstrip()) for line in [self.before, *after])
+        removed = [] if self.before in after else [("-", self.before)]
+        signed = [*removed, *(("" if line == self.before else "+", line) for line in after)]
+        return [(sign, line[indent:]) for sign, line in signed]
+
 
 @dataclass(frozen=True, slots=True)
 class Advice:
@@ -158,14 +165,6 @@ class Finding:
     def key(self) -> tuple[str, str, str, Place | None]:
         """Equal for repetitions of one finding: code, module, blamed operand, place."""
         return (self.code, self.module, next((o.name for o in self.operands if o.blamed), ""), self.place)
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain data for a JSON report."""
-        data = asdict(replace(self, advice=()))
-        del data["advice"]
-        for operand in data["operands"]:
-            operand["role"] = operand["role"].value
-        return {"rule": self.name, **data}
 
 
 def ranks_named(ranks: Sequence[int]) -> str:

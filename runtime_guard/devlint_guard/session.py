@@ -11,7 +11,7 @@ import threading
 import time
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -26,7 +26,7 @@ from devlint_guard.errors import KINDS, DeviceMismatchError, DevlintWarning, Gua
 from devlint_guard.finding import Finding, Place, Role
 from devlint_guard.findings.explanation import annotate, explained_before
 from devlint_guard.program.frames import sites_above, user_frame
-from devlint_guard.program.naming import ByVariable, Roots, by_class, modules_on, names_of_parameter, roots_on
+from devlint_guard.program.naming import ByVariable, Roots, by_class, modules_on, roots_on
 from devlint_guard.program.stored import has_parameters, modules_in
 from devlint_guard.program.undisturbed import Undisturbed
 from devlint_guard.report.files import write
@@ -41,7 +41,7 @@ from devlint_guard.watch.layers import Layers
 from devlint_guard.watch.ledger import Ledger
 from devlint_guard.watch.operators import Ended
 from devlint_guard.watch.optimizers import state_elsewhere
-from devlint_guard.watch.sentences import finding_of, tied
+from devlint_guard.watch.sentences import finding_of, with_ties
 from devlint_guard.watch.snapshot import end_of, machine, program, tree_of
 from devlint_guard.watch.steps import Steps
 
@@ -189,7 +189,7 @@ class Guard:
         """
         if not self._is_audited:
             self._is_audited = True
-            with Undisturbed(self.watching):
+            with Undisturbed(self.watching.step_back):
                 if any(audit(roots, self.watching.expect)):
                     self._found.take(*audit(ByVariable(roots), self.watching.expect))
         modules = tuple(roots.values())
@@ -210,20 +210,20 @@ class Guard:
     def _exit(self, error: BaseException | None) -> None:
         roots: Roots = self._roots
         watching = self.watching
-        with self._lock, Undisturbed(watching):
+        with self._lock, Undisturbed(watching.step_back):
             self._entries -= 1
             if self._entries == 0:
                 self._seconds += time.perf_counter() - self._began
                 self._end = end_of(error)
                 watching.layers.end()
-        with Undisturbed(watching):
+        with Undisturbed(watching.step_back):
             roots = active.remove(watching).roots
-        with Undisturbed(watching):
+        with Undisturbed(watching.step_back):
             if error is not None and not isinstance(error, GuardError):
                 finding = annotate(error, roots) or explained_before(error, roots)
                 if finding is not None and not self._found.has_any_at(finding.place):
                     self._found.keep([finding])
-        with Undisturbed(watching):
+        with Undisturbed(watching.step_back):
             if self._report is not None:
                 record = self.record(roots)
                 self._trees = record.roots
@@ -430,7 +430,7 @@ class _Watching:
 
     def _ended(self, finding: Finding, roots: Roots, error: Exception | None) -> None:
         """An operator has ended that the operators level has shown something of."""
-        with Undisturbed(self):
+        with Undisturbed(self.step_back):
             if error is None:
                 if self._found.tells(finding):
                     self._found.take(finding)
@@ -459,7 +459,8 @@ class _Watching:
                     return replace(
                         known, place=finding.place, pytorch=finding.pytorch, ranks=finding.ranks, suspect=False
                     )
-        return replace(finding, help=(*finding.help, *_ties(module, roots, finding)))
+        named = {**roots_on(sites_above(sys._getframe())), **roots}
+        return finding if module is None else with_ties(finding, module, named)
 
     # --- steps ---
 
@@ -537,16 +538,6 @@ def _names_a_value(finding: Finding) -> bool:
     """Whether the value to blame has a name of the program's and is on one device: it is no module that is split."""
     blamed = next((one for one in finding.operands if one.blamed), None)
     return blamed is not None and bool(blamed.name) and blamed.role is not Role.UNKNOWN and " and " not in blamed.device
-
-
-def _ties(module: Module | None, roots: Roots, finding: Finding) -> Iterator[str]:
-    """What to know where a module is astray: a parameter that it shares may have been moved with another one."""
-    own = [] if module is None else compared_tensors(module)
-    is_blamed = any(one.blamed and one.role is Role.MODULE for one in finding.operands)
-    if is_blamed or len({value.tensor.device for value in own}) > 1:
-        known = {**roots_on(sites_above(sys._getframe())), **roots}
-        for value in own:
-            yield from tied(names_of_parameter(value.tensor, known))
 
 
 # --- options ------------------------------------------------------------------------------------------------

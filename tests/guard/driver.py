@@ -23,6 +23,7 @@ from devlint_guard.finding import Finding
 from devlint_guard.findings.explanation import explain
 from devlint_guard.program import frames
 from devlint_guard.record.stores import compiled
+from devlint_guard.report.json import encoded
 from devlint_guard.session import Guard
 
 MARK = "explained: "
@@ -76,7 +77,7 @@ def _report(error: BaseException, file: str, way: str, found_by_guard: Finding |
         classes = {type(module).__name__: module for module in modules[::-1]}
         path = bool(finding.module) and _leads_to(finding.module, {**names, **classes}, modules[-1])
     notes = list(getattr(error, "__notes__", ()))
-    said = {"finding": None if finding is None else finding.to_json(), "path": path, "notes": notes}
+    said = {"finding": None if finding is None else encoded(finding), "path": path, "notes": notes}
     print(MARK + json.dumps(said), flush=True)
 
 

@@ -163,6 +163,7 @@ def outcome(family: Family, device: str) -> dict[str, Any]:
 
     import torch
     from devlint_guard import guard
+    from devlint_guard.report.json import encoded
 
     model = built(family).to(device)
     given = INPUTS[family.inputs](model, device)
@@ -170,7 +171,7 @@ def outcome(family: Family, device: str) -> dict[str, Any]:
     with guard(model, mode="record") as active:
         found = used(copy.deepcopy(model), given)
     same = all(torch.equal(one, other) for one, other in zip(found, expected, strict=True))
-    said: dict[str, Any] = {"same": same, "findings": [one.to_json() for one in active.findings]}
+    said: dict[str, Any] = {"same": same, "findings": [encoded(one) for one in active.findings]}
 
     first = next(iter(given))
     said["input"] = ["", named(model, {**given, first: given[first].cpu()})]
@@ -203,6 +204,7 @@ def left_behind(model: Any, given: dict[str, Any]) -> str:
 def named(model: Any, given: dict[str, Any]) -> dict[str, Any] | None:
     """The finding with which a step ends, from the guard or as PyTorch's error is explained; None if it ends well."""
     from devlint_guard import guard
+    from devlint_guard.report.json import encoded
 
     active = guard(model)
     try:
@@ -211,7 +213,7 @@ def named(model: Any, given: dict[str, Any]) -> dict[str, Any] | None:
     except Exception as error:
         if not active.findings:
             return {"error": repr(error)}
-    return active.findings[0].to_json() if active.findings else None
+    return encoded(active.findings[0]) if active.findings else None
 
 
 def told(family: Family, device: str) -> dict[str, Any]:

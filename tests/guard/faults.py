@@ -46,7 +46,6 @@ NEVER_WHILE_EXPLAINING = {
     "watch.entry._classes": "runs once, when the guard is imported",
     "watch.entry._is_given_several": "runs once, when the guard is imported",
     "watch.entry._owns": "runs once, when the guard is imported",
-    "finding.Finding.to_json": "writes a report",
     "program.quoting._quoted": "writes a report",
     "program.quoting.encodable": "writes a report",
     "program.quoting.printable_lines": "writes a report",
@@ -95,7 +94,6 @@ NEVER_WHILE_EXPLAINING = {
     "report.text.render_all": "writes a report",
     "report.text.wants_colour": "prints a note that is complete",
     "program.stored.has_parameters": "tells which calls are steps",
-    "program.undisturbed.Fallible": "is a protocol",
 }
 """Functions, and modules, that are imported by those that explain and run at other times, with the reason."""
 

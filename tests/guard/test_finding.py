@@ -8,7 +8,7 @@ from devlint.explain import explain
 from devlint.registry import load_rules
 from devlint_guard.codes import NAMES
 from devlint_guard.finding import Change, Finding, Operand, Place, Role, Step
-from devlint_guard.report.json import decoded
+from devlint_guard.report.json import decoded, encoded
 
 
 def test_codes_that_both_halves_use_have_one_name() -> None:
@@ -32,5 +32,5 @@ def test_json_form_is_read_back() -> None:
     change = Change(place, "x = y", "x = y.to(z)")
     said = ("Expected", ("do",), (change,))
     finding = Finding("DEV101", "two", place, "model", "Net", (operand,), *said, True, 2, (1,), 4)
-    assert decoded(Finding, json.loads(json.dumps(finding.to_json()))) == finding
+    assert decoded(Finding, json.loads(json.dumps(encoded(finding)))) == finding
     assert finding.key == ("DEV101", "model", "self.pe", place)

@@ -210,7 +210,7 @@ def hostile() -> Record:
         HOSTILE,
         HOSTILE,
         (HOSTILE,),
-        {HOSTILE: HOSTILE},
+        config={HOSTILE: HOSTILE},
         findings=(finding,),
         suspects=(finding,),
         transfers=(dataclasses.replace(TRANSFER, place=place, source=HOSTILE, by=HOSTILE),),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from devlint_guard.finding import Finding
-from devlint_guard.report.json import decoded
+from devlint_guard.report.json import decoded, encoded
 from devlint_guard.report.text import render
 
 from tests.conftest import REPOSITORY, Expect
@@ -134,7 +134,7 @@ def test_the_report_on_the_page(judge: Judge, expect: Expect, monkeypatch: pytes
     assert finding is not None
     # As in the repository's root, where lines are broken for the short names of files.
     monkeypatch.chdir(REPOSITORY)
-    data = json.loads(json.dumps(finding.to_json()).replace(f"{REPOSITORY}/", ""))
+    data = json.loads(json.dumps(encoded(finding)).replace(f"{REPOSITORY}/", ""))
     report = render(decoded(Finding, data))
     text = PAGE.read_text(encoding="utf-8")
     block = re.compile(r"(?<=followed by:\n\n)```console\ndevlint: .*?^```$", re.MULTILINE | re.DOTALL)

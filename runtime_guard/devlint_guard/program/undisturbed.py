@@ -6,7 +6,7 @@ import contextlib
 import warnings
 from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 from torch._C import DisableTorchFunction
 
@@ -47,11 +47,19 @@ def warn(line: str) -> None:
 
 
 def is_of_the_program(problem: Exception) -> bool:
-    """Whether an error that was raised while the guard looked is of the program; never raises."""
+    """Whether an error that was raised while the guard looked is of the program; never raises.
+
+    A handler of a signal has raised it: a function of the user's that was given a frame.
+    """
     try:
-        return is_of_a_signal(problem)
+        traceback = problem.__traceback__
+        while traceback is not None:
+            if _is_handler(traceback.tb_frame):
+                return True
+            traceback = traceback.tb_next
     except Exception:
         return False
+    return False
 
 
 def _text_of(problem: Exception) -> str:
@@ -62,13 +70,6 @@ def _text_of(problem: Exception) -> str:
         return type(problem).__name__
 
 
-class Fallible(Protocol):
-    """Something that may fail."""
-
-    def step_back(self, error: Exception) -> None:
-        """Ends its work, since something in it has failed."""
-
-
 class Undisturbed:
     """A context in which the guard looks at the program: what fails there does not end the program.
 
@@ -76,13 +77,13 @@ class Undisturbed:
     say, or the program's own: a handler of a signal raises where the program happens to be.
 
     Args:
-        fallible: receives the error; None to ignore it.
+        failed: receives the error; None to ignore it.
     """
 
-    __slots__ = ("_fallible", "_unseen")
+    __slots__ = ("_failed", "_unseen")
 
-    def __init__(self, fallible: Fallible | None) -> None:
-        self._fallible = fallible
+    def __init__(self, failed: Callable[[Exception], object] | None) -> None:
+        self._failed = failed
         self._unseen = DisableTorchFunction()
 
     def __enter__(self) -> None:
@@ -97,20 +98,10 @@ class Undisturbed:
         if is_of_the_program(error):
             return False
         # Where the program has gone so deep that the guard finds no room, its own next calls fail by themselves.
-        if self._fallible is not None and not isinstance(error, RecursionError):
+        if self._failed is not None and not isinstance(error, RecursionError):
             with contextlib.suppress(Exception):
-                self._fallible.step_back(error)
+                self._failed(error)
         return True
-
-
-def is_of_a_signal(error: BaseException) -> bool:
-    """Whether a handler of the program has raised an error: a function of the user's that was given a frame."""
-    traceback = error.__traceback__
-    while traceback is not None:
-        if _is_handler(traceback.tb_frame):
-            return True
-        traceback = traceback.tb_next
-    return False
 
 
 def _is_handler(frame: FrameType) -> bool:

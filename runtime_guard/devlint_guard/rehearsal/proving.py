@@ -32,6 +32,7 @@ from devlint_guard.record.stores import compiled
 from devlint_guard.rehearsal.dispatch import COUNTED
 from devlint_guard.rehearsal.launch import attempt
 from devlint_guard.rehearsal.machine import Program
+from devlint_guard.report.json import encoded
 
 _MOST_ERRORS = 10_000
 """How many different exceptions of a file a trace keeps, also those that the program handles."""
@@ -145,7 +146,7 @@ def _answered(request: Mapping[str, Any]) -> dict[str, Any]:
         "error": result.error,
         "seconds": result.seconds,
         "not_judged": result.unjudged,
-        "finding": None if result.finding is None else result.finding.to_json(),
+        "finding": None if result.finding is None else encoded(result.finding),
         "operators": COUNTED.operators,
         "lines": {os.path.abspath(file): sorted(lines) for file, lines in trace.lines.items()},
         "errors": {os.path.abspath(file): list(found) for file, found in trace.errors.items()},

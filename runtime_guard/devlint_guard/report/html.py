@@ -155,15 +155,10 @@ def _finding(finding: Finding) -> str:
 
 def _change(change: Change) -> str:
     """A change of one line as a diff."""
-    after = change.after.split("\n")
-    indent = min(len(line) - len(line.lstrip()) for line in [change.before, *after])
-    removed = [] if change.before in after else [f"<del>- {escape(change.before[indent:])}</del>"]
-    added = (
-        f"<span>  {escape(line[indent:])}</span>" if line == change.before else f"<ins>+ {escape(line[indent:])}</ins>"
-        for line in after
-    )
+    tags = {"-": "del", "+": "ins", "": "span"}
+    lines = (f"<{tags[sign]}>{sign or ' '} {escape(line)}</{tags[sign]}>" for sign, line in change.lines())
     where = f'<span class="soft">{escape(at(change.place))}</span>'
-    return f'<pre class="change">{where}{"".join([*removed, *added])}</pre>'
+    return f'<pre class="change">{where}{"".join(lines)}</pre>'
 
 
 def _where(finding: Finding) -> str:

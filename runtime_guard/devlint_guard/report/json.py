@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import json
-from dataclasses import asdict, is_dataclass
-from enum import EnumMeta
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum, EnumMeta
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from devlint_guard.errors import GuardUsageError
+from devlint_guard.finding import Finding
 from devlint_guard.program.quoting import encodable
 from devlint_guard.report.record import Record
 
@@ -17,29 +19,17 @@ VERSION = 1
 """Of the form; rises when a reader of the old one would misunderstand the new one."""
 
 
+_NAMES = {"transfers": "ledger", "roots": "modules"}
+"""What the document calls some fields of a record."""
+
+
 def render(record: Record) -> str:
     """A record as a JSON document in ASCII; the same record always gives the same text."""
-    data = {
-        "version": VERSION,
-        "torch": record.torch,
-        "python": record.python,
-        "devices": list(record.devices),
-        "program": None if record.program is None else asdict(record.program),
-        "config": {key: _plain(value) for key, value in record.config.items()},
-        "steps": record.steps,
-        "ranks": list(record.ranks),
-        "processes": record.processes,
-        "findings": [finding.to_json() for finding in record.findings],
-        "suspects": [finding.to_json() for finding in record.suspects],
-        "allowed": [{"finding": one.finding.to_json(), "reason": one.reason} for one in record.allowed],
-        "ledger": [{**asdict(one), "direction": one.direction.value} for one in record.transfers],
-        "modules": [asdict(root) for root in record.roots],
-        "used_gpu": record.used_gpu,
-    }
-    if record.rehearsal is not None:
-        data["rehearsal"] = asdict(record.rehearsal)
+    data = {_NAMES.get(name, name): value for name, value in encoded(record).items()}
+    if record.rehearsal is None:
+        del data["rehearsal"]
     # The same strings, and no command in a log of GitHub Actions.
-    return json.dumps(encodable(data), indent=2).replace("##[", "#\\u0023[") + "\n"
+    return json.dumps(encodable({"version": VERSION, **data}), indent=2).replace("##[", "#\\u0023[") + "\n"
 
 
 def read(text: str) -> Record:
@@ -52,8 +42,7 @@ def read(text: str) -> Record:
         data = json.loads(text)
         if data["version"] != VERSION:
             raise GuardUsageError(f"a report of version {data['version']}, and this reads version {VERSION}")
-        names = {"transfers": "ledger", "roots": "modules"}
-        record: Record = decoded(Record, {**data, **{name: data[key] for name, key in names.items()}})
+        record: Record = decoded(Record, {**data, **{name: data[key] for name, key in _NAMES.items()}})
         return record
     except (ValueError, KeyError, TypeError, AttributeError, AssertionError, RecursionError) as error:
         if isinstance(error, GuardUsageError):
@@ -61,15 +50,18 @@ def read(text: str) -> Record:
         raise GuardUsageError(f"no report of the guard: {type(error).__name__}: {error}") from error
 
 
-def _plain(value: object) -> object:
-    """An option as JSON has it."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
+def encoded(value: Any) -> Any:
+    """Plain data that stands for a value, as `decoded` reads it; a finding has the name of its code too."""
+    if is_dataclass(value):
+        data = {one.name: encoded(getattr(value, one.name)) for one in fields(value) if one.compare}
+        return {"rule": value.name, **data} if isinstance(value, Finding) else data
+    if isinstance(value, Enum):
+        return value.value
     if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
-    return str(value)
+        return [encoded(one) for one in value]
+    if isinstance(value, Mapping):
+        return {str(key): encoded(one) for key, one in value.items()}
+    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
 
 
 def decoded(kind: Any, data: Any) -> Any:

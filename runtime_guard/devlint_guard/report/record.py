@@ -206,32 +206,32 @@ class Record:
     Attributes:
         torch, python: versions.
         devices: the accelerators that the process had in use, `cuda:0 (NVIDIA H200)`.
+        program: None before its end.
         config: the guard's options, as they were given.
         steps: how many training steps, or root calls, it saw.
         ranks: of the processes that it is about; empty in a job of one process.
         processes: how many the job has.
         findings: those that are not allowed.
         suspects: what may become a mismatch: on entry, and around calls that failed.
+        allowed: the findings that are allowed.
         transfers: the ledger's.
         roots: the trees of the modules that were guarded.
-        program: None before its end.
-        allowed: the findings that are allowed.
-        rehearsal: the end of the run, if it was rehearsed.
         used_gpu: whether a tensor may have been on an accelerator, so that the run can show mistakes.
+        rehearsal: the end of the run, if it was rehearsed.
     """
 
     torch: str
     python: str
     devices: tuple[str, ...] = ()
+    program: Program | None = None
     config: Mapping[str, object] = field(default_factory=dict)
     steps: int = 0
     ranks: tuple[int, ...] = ()
     processes: int = 1
     findings: tuple[Finding, ...] = ()
     suspects: tuple[Finding, ...] = ()
+    allowed: tuple[Allowed, ...] = ()
     transfers: tuple[Transfer, ...] = ()
     roots: tuple[Part, ...] = ()
-    program: Program | None = None
-    allowed: tuple[Allowed, ...] = ()
-    rehearsal: Rehearsal | None = None
     used_gpu: bool = True
+    rehearsal: Rehearsal | None = None

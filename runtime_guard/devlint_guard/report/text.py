@@ -139,13 +139,7 @@ def _diff(finding: Finding) -> Iterator[str]:
         place = finding.place
         if place is None or (change.place.file, change.place.line) != (place.file, place.line):
             yield f"{margin}--> {printable(f'{change.place.file}:{change.place.line}')}"
-        after = change.after.split("\n")
-        indent = min(len(line) - len(line.lstrip()) for line in [change.before, *after])
-        before = [change.before] if change.before not in after else []
-        for sign, lines in (("-", before), ("+", after)):
-            for line in lines:
-                is_kept = sign == "+" and line == change.before
-                yield f"{margin}{' ' if is_kept else sign} {line[indent:]}"
+        yield from (f"{margin}{sign or ' '} {line}" for sign, line in change.lines())
 
 
 # --- the source ---------------------------------------------------------------------------------------------

@@ -181,7 +181,7 @@ class _Listener:
         entry = responsible(module)
         if entry is None:
             return None
-        with Undisturbed(entry.receiver):
+        with Undisturbed(entry.receiver.step_back):
             if not (entry.receiver.strict or may_be_certain(module)):
                 return None
             mismatch = Mismatch.of(module, args, kwargs)
@@ -201,7 +201,7 @@ class _Listener:
     def called(self, module: Module) -> None:
         for receiver, _ in _receivers:
             if not receiver.has_stepped_back:
-                with Undisturbed(receiver):
+                with Undisturbed(receiver.step_back):
                     receiver.module_called(module, sys._getframe(1))
 
 
@@ -219,7 +219,7 @@ def _run(
         raise
     finally:
         _awaited.modules = awaited[:-1]
-    with Undisturbed(entry.receiver):
+    with Undisturbed(entry.receiver.step_back):
         entry.receiver.mismatched(mismatch, sys._getframe(), entry.roots)
     return result
 
@@ -256,7 +256,7 @@ def _before_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[st
     if is_dynamo_compiling():
         return
     for receiver, roots in _looking:
-        with Undisturbed(receiver):
+        with Undisturbed(receiver.step_back):
             is_alone = len(args) == 1 and not kwargs  # the first one is the optimizer
             receiver.optimizer_steps(optimizer, is_alone, roots)
 
@@ -269,5 +269,5 @@ def _after_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[str
         steps.number += 1
         interpose.resting.modules = known if steps.number % SPACING else frozenset()
     for receiver, _ in _looking:
-        with Undisturbed(receiver):
+        with Undisturbed(receiver.step_back):
             receiver.optimizer_stepped()

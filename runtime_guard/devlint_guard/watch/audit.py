@@ -19,10 +19,10 @@ from devlint_guard.advise.astray import register_as_buffer
 from devlint_guard.explain.operands import Scene, describe
 from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.program.frames import sites_above
-from devlint_guard.program.naming import Roots, module_path, names_of_parameter, paths_of_modules, role_in
+from devlint_guard.program.naming import Roots, module_path, paths_of_modules, role_in
 from devlint_guard.program.stored import dictionary_of, modules_in, plain_tensors, registered_in
 from devlint_guard.watch.entry import compared_tensors, devices_by_size, has_data, is_certain, is_free
-from devlint_guard.watch.sentences import tied
+from devlint_guard.watch.sentences import ties_among
 
 
 def audit(roots: Roots, expect: torch.device | None = None) -> Iterator[Finding]:
@@ -101,8 +101,8 @@ def _split(path: str, module: Module, usual: str, roots: Roots) -> Iterator[Find
         code = "DEV602"
         remedy = "load it (is its key missing in the checkpoint?), or materialise the module with `to_empty`"
     certain = is_certain(module, [value.tensor for value in own])
-    ties = [one for value in (wrong, right) for one in tied(names_of_parameter(value.tensor, roots))]
-    yield _finding(code, message, path, module, operands, remedy, *ties, suspect=not certain)
+    remedies = (remedy, *ties_among((wrong, right), roots))
+    yield _finding(code, message, path, module, operands, *remedies, suspect=not certain)
 
 
 def _left_behind(path: str, module: Module, registered: set[int], usual: str) -> Iterator[Finding]:

@@ -186,16 +186,6 @@ class Mismatch:
             return None
         return cls(module, tuple(own), tuple(given), is_certain(module, tensors))
 
-    @property
-    def without_data(self) -> bool:
-        """Whether one side is on meta."""
-        return not all(has_data(value.tensor) for value in (*self.own, *self.given))
-
-    @property
-    def own_devices(self) -> list[str]:
-        """Where the module's own tensors are, that of the most elements first."""
-        return devices_by_size([value.tensor for value in self.own])
-
 
 def devices_by_size(tensors: Sequence[Tensor]) -> list[str]:
     """The devices of tensors, that of the most elements first; meta, which holds none, comes last."""
