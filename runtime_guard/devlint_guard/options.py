@@ -31,26 +31,23 @@ def parse(text: str) -> dict[str, Any] | None:
     """
     first, *rest = (word.strip() for word in text.split(","))
     options: dict[str, Any] = {}
-    if first.partition("=")[0] in _VALUES or first in _FLAGS:
+    if first.partition("=")[0] in _READ:
         rest = [first, *rest]
-    elif _one_of((*get_args(Mode), OFF), "mode")(first) == OFF:
-        if rest:
-            raise GuardUsageError(f"{OFF} goes with no other word")
-        return None
-    else:
+    elif _one_of((*get_args(Mode), OFF), "mode")(first) != OFF:
         options["mode"] = first
+    elif rest:
+        raise GuardUsageError(f"{OFF} goes with no other word")
+    else:
+        return None
     for word in rest:
         name, equals, value = word.partition("=")
-        if name in _FLAGS and not equals:
-            options[name] = True
-        elif name == "allow" and equals:
-            options[name] = (*options.get(name, ()), value)
-        elif name in _VALUES and equals:
-            options[name] = _VALUES[name](value)
-        elif name in (*_VALUES, *_FLAGS):
-            raise GuardUsageError(f"{word!r}: {name} is given {'as ' + name + '=…' if name in _VALUES else 'no value'}")
-        else:
-            raise GuardUsageError(_unknown(name, (*_VALUES, *_FLAGS), "option"))
+        if name not in _READ:
+            raise GuardUsageError(_unknown(name, _READ, "option"))
+        read = _READ[name]
+        if bool(equals) is (read is None):
+            raise GuardUsageError(f"{word!r}: {name} is given {f'as {name}=…' if read else 'no value'}")
+        found = True if read is None else read(value)
+        options[name] = (*options.get(name, ()), value) if name == "allow" else found
     return options
 
 
@@ -116,7 +113,7 @@ def _number(text: str) -> int:
     return int(text)
 
 
-_VALUES: Final[Mapping[str, Callable[[str], Any]]] = {
+_READ: Final[Mapping[str, Callable[[str], Any] | None]] = {
     "mode": _one_of(get_args(Mode), "mode"),
     "level": _one_of(get_args(Level), "level"),
     "first_steps": _number,
@@ -124,7 +121,7 @@ _VALUES: Final[Mapping[str, Callable[[str], Any]]] = {
     "expect": str,
     "allow": str,
     "report": str,
+    "ledger": None,
+    "strict": None,
 }
-"""How the value of an option is read."""
-
-_FLAGS: Final = ("ledger", "strict")
+"""How the value of an option is read; None for one that is on by its name alone."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from devlint_guard.finding import Change, Finding, Operand, Step, ranks_named
+from devlint_guard.finding import Change, Finding, Operand, Role, Step, ranks_named
 from devlint_guard.program.frames import source_line
-from devlint_guard.report.html_ledger import ledger
-from devlint_guard.report.html_modules import modules
 from devlint_guard.report.markup import at, bytes_of, chip, colour, counted, escape, marked, spread_of, stack
-from devlint_guard.report.record import Allowed, Part, Record, Rehearsal, machine
-from devlint_guard.report.summary import described, unseen
+from devlint_guard.report.record import Allowed, Direction, Held, Part, Record, Rehearsal, Transfer, machine
+from devlint_guard.report.summary import described, repeated, unseen, waits_of, when
 
 _STYLE = Path(__file__).with_name("page.css")
 
@@ -21,8 +19,8 @@ def render(record: Record) -> str:
     sections = [
         _rehearsal(record.rehearsal),
         _findings("findings", "Findings", record.findings, f"Nothing was found. {marked(unseen(record))}".strip()),
-        ledger(record) if record.transfers or record.config.get("ledger") else "",
-        modules(record.roots),
+        _ledger(record) if record.transfers or record.config.get("ledger") else "",
+        _modules(record.roots),
         _findings("suspects", "Suspects", record.suspects, "", _SUSPECTS),
         _allowances(record.allowed),
         _run(record),
@@ -242,6 +240,116 @@ def _allowances(allowed: Sequence[Allowed]) -> str:
 
 
 _NO_REASON = '<span class="soft">none given</span>'
+
+
+# --- the ledger: a row with a bar for each line ---------------------------------------------------------------
+
+_DIRECTIONS = {
+    Direction.TO_DEVICE: ("up", "to the device"),
+    Direction.TO_HOST: ("down", "to the host"),
+    Direction.PEER: ("peer", "between devices"),
+    Direction.NONE: ("wait", "host waits"),
+}
+
+
+def _ledger(record: Record) -> str:
+    """A section with the sums of each direction and a row for each transfer."""
+    transfers = record.transfers
+    tiles = "".join(_tile(direction, transfers) for direction in Direction)
+    most = max([one.bytes for one in transfers], default=0) or 1
+    longest = max([one.waits for one in transfers], default=0) or 1
+    rows = "\n".join(_transfer(one, most, longest) for one in transfers)
+    table = (
+        '<div class="card scroll"><table class="ledger">\n<thead><tr><th>line</th><th>what</th><th>times</th>'
+        '<th title="times the host waited, or may have">waits</th><th colspan="2">bytes</th></tr></thead>\n'
+        f"<tbody>\n{rows}\n</tbody></table></div>"
+    )
+    nothing = '<p class="empty">Nothing was copied between devices, and the host waited for none.</p>'
+    body = table if transfers else nothing
+    waits = f'<p class="note">{waits_of(record)}</p>\n' if waits_of(record) else ""
+    return f'<section id="ledger">\n<h2>Transfers</h2>\n{waits}<div class="tiles">{tiles}</div>\n{body}\n</section>'
+
+
+def _tile(direction: Direction, transfers: Sequence[Transfer]) -> str:
+    mine = [one for one in transfers if one.direction is direction]
+    if direction is Direction.NONE:
+        waits = sum(one.waits for one in transfers)
+        lines = len({one.place for one in transfers if one.waits})
+        number, unit = str(waits), f"times the host may have waited, at {counted(lines, 'line')}"
+    else:
+        copies = sum(one.count for one in mine)
+        if direction is Direction.PEER and not copies:
+            return ""
+        number = bytes_of(sum(one.bytes for one in mine))
+        unit = f"{_DIRECTIONS[direction][1]}, {counted(copies, 'copy')}"
+    return f'<div class="tile {_DIRECTIONS[direction][0]}"><b>{number}</b> {unit}</div>'
+
+
+def _transfer(one: Transfer, most: int, longest: int) -> str:
+    kind, meaning = _DIRECTIONS[one.direction]
+    if one.direction is Direction.NONE:
+        share, shown = one.waits / longest, ""
+    else:
+        share, shown = one.bytes / most, bytes_of(one.bytes)
+    where = '<span class="soft">not called by your code</span>'
+    if one.place is not None:
+        where = f'<code class="at">{escape(at(one.place))}</code><code class="text">{escape(one.source)}</code>'
+    implicit = ' <span class="tag" title="nothing in the line asks for it">implicit</span>' if one.implicit else ""
+    notes = filter(None, (when(one.steps, one.count), repeated(one)))
+    more = " ".join(f'<span class="tag">{escape(text)}</span>' for text in notes)
+    where += f'<span class="more">{more}</span>' if more else ""
+    return (
+        f'<tr class="{kind}"><td>{where}</td><td><span class="way">{meaning}</span> '
+        f'<span class="soft">{escape(one.by)}</span>{implicit}</td><td class="number">{one.count}</td>'
+        f'<td class="number">{one.waits or ""}</td><td class="number">{shown}</td>'
+        f'<td class="bar"><i style="width:{100 * share:.1f}%"></i></td></tr>'
+    )
+
+
+# --- modules: a tree in the colours of the devices ------------------------------------------------------------
+
+
+def _modules(roots: Sequence[Part]) -> str:
+    """A section with the tree of each root; nothing where there is none."""
+    if not roots:
+        return ""
+    trees = "\n".join(_node(root, _home(root), 0) for root in roots)
+    return f'<section id="modules">\n<h2>Modules</h2>\n<div class="card tree">\n{trees}\n</div>\n</section>'
+
+
+def _home(root: Part) -> str:
+    """The device that most bytes of a root are on."""
+    return next((device for device, _ in spread_of(root.held()).most_common(1)), "")
+
+
+def _node(part: Part, home: str, depth: int) -> str:
+    spread = spread_of(part.held())
+    name = f'<b>{escape(part.name)}</b> <span class="soft">{escape(part.kind)}</span>'
+    chips = "".join(map(chip, sorted(spread)))
+    size = f'{stack(spread, "share")}<span class="size">{bytes_of(sum(spread.values()))}</span>' if spread else ""
+    line = f'<span class="node">{name} {chips}</span>{size}'
+    tensors = "".join(_held(one, home) for one in part.tensors)
+    parts = "\n".join(_node(one, home, depth + 1) for one in part.parts)
+    if not tensors and not parts:
+        return f'<div class="leaf">{line}</div>'
+    # Where something lies elsewhere than its neighbours, that is in sight when the page is opened.
+    is_open = " open" if depth == 0 or len(spread) > 1 or _has_strays(part) else ""
+    return f"<details{is_open}><summary>{line}</summary>\n{tensors}{parts}</details>"
+
+
+def _has_strays(part: Part) -> bool:
+    """Whether some tensors here do not move with their module."""
+    return any(one.role == Role.ATTRIBUTE.value for one in part.held())
+
+
+def _held(one: Held, home: str) -> str:
+    kind = "held away" if one.device != home else "held"
+    role = "" if one.role == "parameter" else f'<span class="tag">{escape(one.role)}</span>'
+    return (
+        f'<div class="{kind}"><span class="node"><code>{escape(one.name)}</code> {chip(one.device)} '
+        f'<span class="soft">{escape(one.detail)}</span> {role}</span>'
+        f'<span class="size">{bytes_of(one.bytes)}</span></div>'
+    )
 
 
 # --- the run ------------------------------------------------------------------------------------------------

@@ -51,27 +51,18 @@ class Conflict:
     @classmethod
     def among(cls, regime: Regime, operator: str, values: Sequence[Value]) -> Conflict | None:
         """The first conflict among an operator's tensors; None where PyTorch lets them meet."""
-        pair = _pair(regime, values)
-        return None if pair is None else cls(regime, operator, *pair)
-
-
-def _pair(regime: Regime, values: Sequence[Value]) -> tuple[Value, Value] | None:
-    """The first value that is not where it has to be, and one that says where that is."""
-    if not values:
+        first = next(iter(values), None)
+        if regime is Regime.ELEMENTWISE:
+            first = next((value for value in values if value.tensor.device.type != "cpu"), first)
+        for value in values if first is not None else ():
+            if value.tensor.device == first.tensor.device:
+                continue
+            is_on_cpu = value.tensor.device.type == "cpu"
+            if regime is Regime.ELEMENTWISE and is_on_cpu and value.tensor.dim() == 0 and not value.is_written:
+                continue
+            if regime is not Regime.INDEX or not is_on_cpu:
+                return cls(regime, operator, value, first)
         return None
-    first = values[0]
-    if regime is Regime.ELEMENTWISE:
-        first = next((value for value in values if value.tensor.device.type != "cpu"), first)
-    for value in values:
-        if value.tensor.device == first.tensor.device:
-            continue
-        is_on_cpu = value.tensor.device.type == "cpu"
-        if regime is Regime.ELEMENTWISE and is_on_cpu and value.tensor.dim() == 0 and not value.is_written:
-            continue
-        if regime is Regime.INDEX and is_on_cpu:
-            continue
-        return value, first
-    return None
 
 
 def finding_of(conflict: Conflict, frame: FrameType, thread: int, roots: Roots) -> Finding:
