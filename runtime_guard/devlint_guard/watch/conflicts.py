@@ -51,10 +51,12 @@ class Conflict:
     @classmethod
     def among(cls, regime: Regime, operator: str, values: Sequence[Value]) -> Conflict | None:
         """The first conflict among an operator's tensors; None where PyTorch lets them meet."""
-        first = next(iter(values), None)
+        if not values:
+            return None
+        first = values[0]
         if regime is Regime.ELEMENTWISE:
             first = next((value for value in values if value.tensor.device.type != "cpu"), first)
-        for value in values if first is not None else ():
+        for value in values:
             if value.tensor.device == first.tensor.device:
                 continue
             is_on_cpu = value.tensor.device.type == "cpu"
