@@ -213,6 +213,8 @@ def _run_any(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
             return _compose(plan, plan.composition, args, kwargs)
         target = _judge(plan, operands, args) if operands else None
         _settle(operands, target)
+        if plan.is_missing_on_cpu and target is not None and target.type == MACHINE.name:
+            UNJUDGED.stop(f"`{plan.name}`, which has no kernel for the CPU")
         if plan.takes_device:
             kwargs = dict(kwargs)
             target = _device_for(plan, kwargs, target)

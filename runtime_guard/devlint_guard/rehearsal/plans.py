@@ -34,6 +34,7 @@ class Operand(NamedTuple):
 
 _C: Any = torch._C
 _KEYS: Final = {"cpu": "CPU"} | {name: kind.key for name, kind in KINDS.items()}
+_has_computed_kernel: Final = _C._dispatch_has_computed_kernel_for_dispatch_key
 _IMPLICIT: Final = _C.DispatchKey.CompositeImplicitAutograd
 _COMPOSITE: Final = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
 
@@ -142,6 +143,7 @@ class Plan:
         has_keyword = any("Tensor" in one.kind and (one.is_keyword or one.is_out) for one in self.parameters)
         is_special = self.is_packing or self.is_collective or self.base.startswith(("histogram", "_histogram"))
         is_special = is_special or self.is_random or self.is_missing_on_mps or bool(self.python_kernels)
+        is_special = is_special or self.is_missing_on_cpu
         self.is_plain = not (self.takes_device or has_keyword or self.generator is not None or is_special)
 
     @property
@@ -163,6 +165,11 @@ class Plan:
     def is_collective(self) -> bool:
         """Whether it sends tensors between the ranks of a process group."""
         return self.overload.namespace in ("c10d", "_c10d_functional")
+
+    @functools.cached_property
+    def is_missing_on_cpu(self) -> bool:
+        """Whether it has a kernel for CUDA and none for the CPU, on which a rehearsal would run it."""
+        return has_cuda_kernel(self.name) and not _has_computed_kernel(self.overload.name(), "CPU")
 
     @property
     def is_missing_on_mps(self) -> bool:

@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch")
 
 from devlint_guard.errors import GuardUsageError  # noqa: E402
 from devlint_guard.rehearsal import available, rehearse, words  # noqa: E402
-from devlint_guard.rehearsal.unjudged import UNJUDGED  # noqa: E402
+from devlint_guard.rehearsal.unjudged import UNJUDGED, Stopped  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
 from tests.conftest import REPOSITORY, since  # noqa: E402
@@ -293,6 +293,15 @@ def test_kernels_in_python_for_operators_of_pytorch_are_not_needed() -> None:
             assert torch.ones(2, 2, 1).bmm(torch.ones(2, 1, 2)).sum() == 8
     finally:
         library._destroy()
+
+
+def test_an_operator_without_a_kernel_for_the_cpu_ends_the_program() -> None:
+    with rehearse():
+        x = torch.ones(4, 3, 2, device="cuda")
+        with pytest.raises(NotImplementedError, match="from the 'CPU' backend"):
+            torch.batch_norm_stats(x.cpu(), 1e-5)
+        with pytest.raises(Stopped, match="batch_norm_stats"):
+            torch.batch_norm_stats(x, 1e-5)
 
 
 def test_another_release_gets_no_words_that_were_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
