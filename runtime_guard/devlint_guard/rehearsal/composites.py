@@ -204,8 +204,14 @@ def _attention(
             "Expected query, key, and value to have the same device type, but got query.device: {} key.device: {} "
             "and value.device: {} instead.".format(*devices)
         )
-    with helpers_on(seen_device(query)):  # the mask of `is_causal`
-        return function(query, key, value, *args, **kwargs)
+    own, has_math = seen_device(query), torch._C._get_math_sdp_enabled()
+    if own.type == MACHINE.name:  # it stands for the backends of `sdpa_kernel` that the CPU does not have
+        torch._C._set_sdp_use_math(True)
+    try:
+        with helpers_on(own):  # the mask of `is_causal`
+            return function(query, key, value, *args, **kwargs)
+    finally:
+        torch._C._set_sdp_use_math(has_math)
 
 
 def _with_numbers(function: Callable[..., Any], log_probs: Tensor, targets: Tensor, *args: Any, **kwargs: Any) -> Any:

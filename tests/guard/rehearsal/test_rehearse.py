@@ -22,6 +22,7 @@ from devlint_guard.errors import GuardUsageError  # noqa: E402
 from devlint_guard.rehearsal import available, rehearse, words  # noqa: E402
 from devlint_guard.rehearsal.unjudged import UNJUDGED, Stopped  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
+from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 
 from tests.conftest import REPOSITORY, since  # noqa: E402
 from tests.guard.rehearsal.agreement import compare, unexpected  # noqa: E402
@@ -293,6 +294,16 @@ def test_kernels_in_python_for_operators_of_pytorch_are_not_needed() -> None:
             assert torch.ones(2, 2, 1).bmm(torch.ones(2, 1, 2)).sum() == 8
     finally:
         library._destroy()
+
+
+@pytest.mark.parametrize("backend", ["FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION"])
+def test_attention_runs_with_each_backend_of_a_gpu(backend: str) -> None:
+    with rehearse(), sdpa_kernel(getattr(SDPBackend, backend)):
+        x: Any = torch.ones(1, 2, 4, 4, device="cuda", requires_grad=True)
+        torch.autograd.grad(nn.functional.scaled_dot_product_attention(x, x, x, dropout_p=0.5).sum(), x)
+        assert not torch._C._get_math_sdp_enabled()
+        with pytest.raises(RuntimeError, match=r"[Nn]o (viable|available)"):
+            nn.functional.scaled_dot_product_attention(x.cpu(), x.cpu(), x.cpu(), dropout_p=0.5)
 
 
 def test_an_operator_without_a_kernel_for_the_cpu_ends_the_program() -> None:
