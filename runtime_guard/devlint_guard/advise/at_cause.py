@@ -62,7 +62,7 @@ class _Line:
         found = [text for text, device in self.entry.devices.items() if device == self.wanted]
         scope, node = None if self.site is None else Scope.at(self.site), self.entry.node
         if not found and scope is not None and node is not None:
-            found = list(devices_at(scope, node, self.wanted, None, self.sites))
+            found = list(devices_at(scope, node, self.wanted))
         return [text for text in found if text not in but][:_BESIDE]
 
     @property

@@ -92,7 +92,7 @@ def _with_companions(found: Advice, astray: Astray, others: Sequence[Met]) -> Ad
         return found
     changes = list(found.changes)
     for companion in companions(astray, others):
-        beside = next(_of_one(_with_way(companion), cause_at(companion)), None)
+        beside = next(_of_one(companion, cause_at(companion)), None)
         changes += () if beside is None else beside.changes
     return replace(found, changes=merged(changes))
 
@@ -103,14 +103,6 @@ def cause_at(astray: Astray) -> Cause | None:
     if not isinstance(value, torch.Tensor):
         return None
     return cause_of(value, astray.device, None, astray.scene.roots)
-
-
-def _with_way(companion: Astray) -> Astray:
-    """A companion with its way back."""
-    link = companion.links[0]
-    assert link.scope.site is not None
-    links = trail(companion.scene.sites, link.scope.site, link.node, companion.met.operand.device, link.value)
-    return replace(companion, links=links)
 
 
 def _remedies(astray: Astray) -> Iterator[Advice]:

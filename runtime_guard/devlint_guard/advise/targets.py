@@ -7,15 +7,14 @@ still runs, is the device.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import torch
 from torch import nn
 
-from devlint_guard.program.bindings import is_name, own_nodes
-from devlint_guard.program.frames import Site
+from devlint_guard.program.bindings import is_name
 from devlint_guard.program.functions import Scope
-from devlint_guard.program.stored import UNKNOWN, device_of_part, devices_of, dictionary_of, modules_in
+from devlint_guard.program.stored import UNKNOWN, device_of_part, devices_of, dictionary_of
 
 
 def device_at(
@@ -40,10 +39,9 @@ def devices_at(
     node: ast.expr | ast.stmt,
     device: str,
     other: ast.expr | None = None,
-    sites: Sequence[Site] = (),
 ) -> Iterator[str]:
-    """The expressions for a device on a line, the best first; inner ones of `sites` may have moved a module since."""
-    names = {name: value for name, value in _known(scope, node) if not _is_moved_later(scope, node, value, sites)}
+    """The expressions for a device on a line, the best first."""
+    names = dict(_known(scope, node))
     tensors = [name for name, value in names.items() if _is_on(value, device)]
     own = _text_of_other(scope, node, other, device)
     variables = list(_variables(names, device))
@@ -64,8 +62,7 @@ def devices_at(
             for key, part in dictionary_of(value).items():
                 if not isinstance(part, nn.Module) or devices_of(part) != [device]:
                     continue
-                if not _is_moved_later(scope, node, part, sites):
-                    yield from filter(None, [device_of_part(f"{name}.{key}", part)])
+                yield from filter(None, [device_of_part(f"{name}.{key}", part)])
 
 
 def _known(scope: Scope, node: ast.expr | ast.stmt) -> Iterator[tuple[str, object]]:
@@ -88,28 +85,6 @@ def _known(scope: Scope, node: ast.expr | ast.stmt) -> Iterator[tuple[str, objec
             and name not in local
             and isinstance(value, (str, torch.device, torch.Tensor, nn.Module))
         )
-
-
-def _is_moved_later(scope: Scope, node: ast.expr | ast.stmt, value: object, sites: Sequence[Site]) -> bool:
-    """Whether a function that runs has moved a module after it had passed a line."""
-    if scope.site is None or not isinstance(value, nn.Module) or _keeps_its_device(value):
-        return False
-    inner = next((index for index, one in enumerate(sites) if one.frame is scope.site.frame), len(sites))
-    deeper = [Scope.at(one) for one in sites[inner + 1 :] if one.is_user]
-    if any(_moves_after(one, 0, value) for one in deeper if one is not None):
-        return True
-    return _moves_after(scope, node.lineno, value)
-
-
-def _moves_after(scope: Scope, line: int, value: nn.Module) -> bool:
-    """Whether a function moves a module, or one that holds it, below a line."""
-    for node in own_nodes(scope.definition) if scope.definition is not None else ():
-        match node:
-            case ast.Call(func=ast.Attribute(value=receiver, attr="to" | "cuda" | "cpu")) if node.lineno > line:
-                moved = scope.reader.value(receiver)
-                if isinstance(moved, nn.Module) and any(one is value for one in modules_in(moved)):
-                    return True
-    return False
 
 
 def _targets_after(definition: ast.AST, name: str, before: ast.expr) -> Iterator[ast.Name]:

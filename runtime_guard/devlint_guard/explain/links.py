@@ -54,12 +54,6 @@ class Link:
         """As a report tells it."""
         return Step(f"{self.how.value} `{shortened(self.text)}`", self.scope.place(self.node))
 
-    @property
-    def names_a_tensor(self) -> bool:
-        """Whether it has a variable in it that holds a tensor."""
-        names = (one for one in ast.walk(self.node) if isinstance(one, ast.Name))
-        return any(isinstance(self.scope.reader.value(one), torch.Tensor) for one in names)
-
     def core(self, device: str) -> ast.expr:
         """The innermost part that its value, on a device, comes from."""
         return core(self.scope.reader, self.node, device)

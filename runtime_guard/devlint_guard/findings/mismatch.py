@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,17 +12,16 @@ from devlint_guard.advise.astray import Astray, register_as_buffer
 from devlint_guard.advise.candidates import candidates
 from devlint_guard.advise.left_behind import tensor_of
 from devlint_guard.advise.resumed import MOVE_FIRST, order_of, parameter_of
-from devlint_guard.explain.cause import Cause, cause_of, device_given, history_of, tensor_on
-from devlint_guard.explain.links import How, Link, steps_of
+from devlint_guard.explain.cause import Cause, cause_of, history_of, tensor_on
+from devlint_guard.explain.links import Link, steps_of
 from devlint_guard.explain.messages import Message, Trouble
 from devlint_guard.explain.operands import Met, Scene, found_operand, meeting, operand
 from devlint_guard.explain.trail import trail
-from devlint_guard.finding import Advice, Finding, Operand, Role, Step
+from devlint_guard.finding import Advice, Change, Finding, Operand, Role, Step
 from devlint_guard.findings.parallel import misplaced
 from devlint_guard.program import naming
 from devlint_guard.program.expressions import attached, numbered
 from devlint_guard.program.stored import device_of_part, devices_of, registered_in
-from devlint_guard.record.recorder import RECORD
 
 
 def apart(scene: Scene, message: Message) -> Finding:
@@ -51,28 +49,25 @@ def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
     wanted = second.operand.device.partition(" and ")[0]
     astray = Astray(scene, first, links, wanted, second.node)
     cause = None if code == "DEV602" else _cause(scene, first, second, astray)
-    is_newer = code == "DEV206" and cause is not None and _is_newer(scene, cause)
-    advice = _advice(scene, code, first, second, astray, others, cause) if code != "DEV206" or is_newer else []
+    order = _order(scene, first) if code == "DEV206" else None
+    advice = _advice(scene, code, first, second, astray, others, cause) if order is None else []
     remedy = advice[0] if advice else None
-    history, changes = _history(scene, first, links, remedy), () if remedy is None else remedy.changes
-    if cause is not None and (code != "DEV206" or is_newer):
+    history, changes = _history(first, links, remedy), () if remedy is None else remedy.changes
+    if order is not None:
+        history, changes, parameter = order
+        second = second if parameter is None else Met(found_operand(scene, parameter), parameter)
+    elif cause is not None:
         is_other = remedy is not None and remedy.cause is not None and remedy.cause not in cause.steps
-        history = history if is_other else (*_placed(scene, cause), *cause.steps)
-    if code == "DEV206" and not is_newer:
-        state = first.tensor if first.tensor is not None else first.value
-        parameter = parameter_of(scene, state)
-        if parameter is not None:
-            history, changes = order_of(scene, parameter)
-            second = Met(found_operand(scene, parameter), parameter)
+        history = history if is_other else cause.steps
     first = replace(first, operand=replace(first.operand, history=history))
-    met_there = replace(second.operand, history=_recorded(scene, second))
+    met_there = replace(second.operand, history=_recorded(second))
     operands = (replace(first.operand, blamed=True), met_there, *(one.operand for one in others))
     text = _text(scene, code, first.operand, second.operand)
     return Finding(
         code,
         text,
         operands=operands,
-        help=tuple(_help(scene, "DEV101" if is_newer else code, first, second, remedy)),
+        help=tuple(_help(scene, code, first, second, remedy)),
         changes=changes,
         advice=tuple(advice),
     )
@@ -99,19 +94,14 @@ def _way_of(scene: Scene, met: Met) -> list[Link]:
     return trail(scene.sites, scene.user, met.node, met.operand.device.partition(" and ")[0], met.value)
 
 
-def _history(scene: Scene, met: Met, links: Sequence[Link], remedy: Advice | None) -> tuple[Step, ...]:
-    """Where a value was made and how it came to the line: as recorded, and as the source says."""
+def _history(met: Met, links: Sequence[Link], remedy: Advice | None) -> tuple[Step, ...]:
+    """Where a value was made: as recorded, otherwise as the source says."""
     if remedy is not None and remedy.cause is not None:
         return (remedy.cause,)
-    recorded = _recorded(scene, met)
-    lines = {(step.place.file, step.place.line) for step in recorded if step.place}
-    places = [one.step.place for one in links]
-    new = [place is not None and (place.file, place.line) not in lines for place in places]
-    told = [one for one, is_new in zip(links, new, strict=True) if is_new or one is links[0] or one.names_a_tensor]
-    return (*recorded, *steps_of(told))
+    return _recorded(met) or steps_of(links)
 
 
-def _recorded(scene: Scene, met: Met) -> tuple[Step, ...]:
+def _recorded(met: Met) -> tuple[Step, ...]:
     """Where a value was created and moved, if the run was recorded."""
     tensor = met.tensor if met.tensor is not None else met.value
     return met.operand.history or (history_of(tensor) if isinstance(tensor, torch.Tensor) else ())
@@ -125,22 +115,14 @@ def _cause(scene: Scene, blamed: Met, other: Met, astray: Astray) -> Cause | Non
     return None if tensor is None else cause_of(tensor, astray.device, there, scene.roots, tensor_of(astray))
 
 
-def _is_newer(scene: Scene, cause: Cause) -> bool:
-    """Whether the state of an optimizer was made after the module of its parameter had moved."""
-    parameter = parameter_of(scene, cause.tensor)
-    holder = None if parameter is None else naming.holder_of(parameter, scene.roots)
-    moves = [] if holder is None else RECORD.moves_of(holder)
-    return bool(moves) and cause.event.number > moves[-1].number
-
-
-def _placed(scene: Scene, cause: Cause) -> tuple[Step, ...]:
-    """The way of the device that the line of the cause names, if its function still runs."""
-    entry = cause.made
-    site = next((one for one in scene.sites if one.frame.f_code is entry.code), None)
-    given = None if entry.call is None else device_given(entry.call)
-    if site is None or given is None or isinstance(given, ast.Constant):
-        return ()
-    return steps_of([one for one in trail(scene.sites, site, given, "") if one.how is not How.HERE])
+def _order(scene: Scene, met: Met) -> tuple[tuple[Step, ...], tuple[Change, ...], torch.Tensor | None] | None:
+    """How the state of an optimizer was left behind, and its parameter; None if it was made after the last move."""
+    state = met.tensor if met.tensor is not None else met.value
+    parameter = parameter_of(scene, state)
+    if parameter is None or not isinstance(state, torch.Tensor):
+        return (), (), None
+    order = order_of(scene, parameter, state)
+    return None if order is None else (*order, parameter)
 
 
 def _advice(
@@ -307,10 +289,10 @@ def _help(scene: Scene, code: str, blamed: Met, other: Met, remedy: Advice | Non
         return [
             f"`{mine.name}` has no data: load its checkpoint (is a key missing?) or materialise it with `to_empty`",
         ]
-    if code == "DEV206":
-        return [MOVE_FIRST]
     if remedy is not None:
         return [remedy.text]
+    if code == "DEV206":
+        return [MOVE_FIRST]
     if code == "DEV202":
         return [
             "keep the modules in `nn.ModuleList` or `nn.ModuleDict`, so that they move with the module that holds them"

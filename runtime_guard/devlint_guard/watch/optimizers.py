@@ -43,7 +43,7 @@ def state_elsewhere(optimizer: Optimizer, frame: FrameType, roots: Roots) -> Ite
                     blamed=True,
                 )
                 other = Operand(owner, Role.PARAMETER, str(parameter.device), describe(parameter), owner)
-                history, changes = order_of(scene, parameter)
+                history, changes = order_of(scene, parameter, value) or ((), ())
                 yield Finding(
                     "DEV602" if not (has_data(value) and has_data(parameter)) else "DEV206",
                     f"the optimizer's {blamed.name} is on {blamed.device}, the parameter on {other.device}",
