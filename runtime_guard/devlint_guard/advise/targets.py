@@ -14,7 +14,8 @@ from torch import nn
 
 from devlint_guard.program.bindings import is_name
 from devlint_guard.program.functions import Scope
-from devlint_guard.program.stored import UNKNOWN, device_of_part, devices_of, dictionary_of
+from devlint_guard.program.stored import device_of_part, devices_of
+from devlint_guard.record.stacks import devices_in
 
 
 def device_at(
@@ -42,27 +43,11 @@ def devices_at(
 ) -> Iterator[str]:
     """The expressions for a device on a line, the best first."""
     names = dict(_known(scope, node))
-    tensors = [name for name, value in names.items() if _is_on(value, device)]
-    own = _text_of_other(scope, node, other, device)
-    variables = list(_variables(names, device))
+    own = _text_of_other(scope, other, device, names)
+    found = [text for text, named in devices_in(names).items() if named == device]
     # In a method of a module, a device that was noted once may be that of before the last move.
-    inside = isinstance(names.get("self"), nn.Module)
-    if own and inside:
-        yield own
-    yield from (f"{name}.device" for name in tensors if inside)
-    yield from variables
-    if own:
-        yield own
-    yield from (f"{name}.device" for name in tensors)
-    for name, value in sorted(names.items(), key=lambda item: item[0] != "self"):
-        if isinstance(value, nn.Module):
-            if devices_of(value) == [device]:
-                yield from filter(None, [device_of_part(name, value)])
-        elif not isinstance(value, type):
-            for key, part in dictionary_of(value).items():
-                if not isinstance(part, nn.Module) or devices_of(part) != [device]:
-                    continue
-                yield from filter(None, [device_of_part(f"{name}.{key}", part)])
+    is_first = isinstance(names.get("self"), nn.Module) or not found or found[0].endswith(".device")
+    yield from filter(None, [own, *found] if is_first else [*found[:1], own, *found[1:]])
 
 
 def _known(scope: Scope, node: ast.expr | ast.stmt) -> Iterator[tuple[str, object]]:
@@ -70,21 +55,13 @@ def _known(scope: Scope, node: ast.expr | ast.stmt) -> Iterator[tuple[str, objec
     definition = scope.definition
     before = node if isinstance(node, ast.expr) else ast.copy_location(ast.Name(""), node)
     for name, value in scope.names.items():
-        if name.startswith("__"):
-            continue
         reached = scope.reaching(is_name(name), before)
         later = list(_targets_after(definition, name, before)) if definition is not None else []
         if reached and (None not in reached or name in scope.parameters) and not later:
             yield name, value
-    if not scope.is_module:
-        local = set(scope.code.co_varnames)
-        yield from (
-            (name, value)
-            for name, value in scope.more_names.items()
-            if not name.startswith("__")
-            and name not in local
-            and isinstance(value, (str, torch.device, torch.Tensor, nn.Module))
-        )
+    for name, value in scope.more_names.items() if not scope.is_module else ():
+        if name not in scope.code.co_varnames and isinstance(value, (str, torch.device, torch.Tensor, nn.Module)):
+            yield name, value
 
 
 def _targets_after(definition: ast.AST, name: str, before: ast.expr) -> Iterator[ast.Name]:
@@ -95,53 +72,13 @@ def _targets_after(definition: ast.AST, name: str, before: ast.expr) -> Iterator
                 yield one
 
 
-def _text_of_other(scope: Scope, node: ast.expr | ast.stmt, other: ast.expr | None, device: str) -> str:
+def _text_of_other(scope: Scope, other: ast.expr | None, device: str, names: dict[str, object]) -> str:
+    """The device of the value that is on it; empty where a name in it is not bound."""
     if not isinstance(other, (ast.Name, ast.Attribute)):
         return ""
-    value = scope.reader.value(other)
-    text = scope.source.of(other)
-    base: ast.expr = other
-    while isinstance(base, ast.Attribute):
-        base = base.value
-    bound = isinstance(base, ast.Name) and any(name == base.id for name, _ in _known(scope, node))
+    value, text = scope.reader.value(other), scope.source.of(other)
+    if text.partition(".")[0] not in names:
+        return ""
     if isinstance(value, nn.Module):
-        return device_of_part(text, value) if bound and devices_of(value) == [device] else ""
-    return f"{text}.device" if bound and _is_on(value, device) else ""
-
-
-def _variables(names: dict[str, object], device: str) -> Iterator[str]:
-    for name, value in names.items():
-        if names_device(value, device):
-            yield name
-    for name, value in names.items():
-        if isinstance(value, (torch.Tensor, type)):
-            continue
-        if _keeps_its_device(value):
-            yield f"{name}.device"
-            continue
-        for key, part in dictionary_of(value).items():
-            if names_device(part, device) and not key.startswith("_"):
-                yield f"{name}.{key}"
-
-
-def _keeps_its_device(value: object) -> bool:
-    """Whether a module has Lightning's `device`, which is always where the module is; by now it may have been moved."""
-    found = getattr(type(value), "device", None)
-    return isinstance(found, property) and "lightning" in getattr(found.fget, "__module__", "")
-
-
-def names_device(value: object, device: str) -> bool:
-    """Whether a value names a device; `cuda` is the current one."""
-    if not isinstance(value, (str, torch.device)) or not str(value).startswith(("cpu", "cuda", "mps", "xpu")):
-        return False
-    try:
-        named = torch.device(value)
-    except RuntimeError:
-        return False
-    if named.index is None and named.type == "cuda" and torch.cuda.is_initialized():
-        named = torch.device("cuda", torch.cuda.current_device())
-    return str(named) == device
-
-
-def _is_on(value: object, device: str) -> bool:
-    return value is not UNKNOWN and isinstance(value, torch.Tensor) and str(value.device) == device
+        return device_of_part(text, value) if devices_of(value) == [device] else ""
+    return f"{text}.device" if isinstance(value, torch.Tensor) and str(value.device) == device else ""

@@ -188,7 +188,13 @@ def has_parameters(root: nn.Module) -> bool:
 
 
 def device_of_part(text: str, root: nn.Module) -> str:
-    """The source of the device of a module's first parameter or buffer, by its name: `net[0].weight.device`, or ""."""
+    """The source of the device of a module's first parameter or buffer, by its name: `net[0].weight.device`, or "".
+
+    A module of Lightning has a `device`, which is always where it is.
+    """
+    own = getattr(type(root), "device", None)
+    if isinstance(own, property) and "lightning" in getattr(own.fget, "__module__", ""):
+        return f"{text}.device"
     found = _first_tensor(root, ())
     return f"{text}{found}.device" if found else ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Mapping
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -111,7 +112,8 @@ def stack() -> Stack:
         known = _user.get(code)
         if known or (known is None and is_user(frame)):
             if (code, frame.f_lasti) not in _devices and can_read(frame):
-                _devices[code, frame.f_lasti] = _devices_in(frame)
+                devices = {key: one for key, one in frame.f_globals.items() if isinstance(one, (str, torch.device))}
+                _devices[code, frame.f_lasti] = devices_in({**devices, **frame.f_locals})
             found.append(Entry(code, frame.f_lasti, frame.f_lineno))
             left -= code.co_name != "__init__"
             if not left or len(found) == DEEPEST_OF_ALL:
@@ -156,16 +158,12 @@ _LONGEST = 60
 # --- which expressions name a device ------------------------------------------------------------------------
 
 
-def _devices_in(frame: FrameType) -> dict[str, str]:
-    """The expressions of a frame that name a device, the best first: see `Entry.devices`."""
-    local = frame.f_locals
-    names = list(local.items())
-    if local is not frame.f_globals:
-        names += [(key, one) for key, one in frame.f_globals.items() if isinstance(one, (str, torch.device))]
+def devices_in(names: Mapping[str, object]) -> dict[str, str]:
+    """The expressions with some variables that name a device, each with the device, the best first."""
     told: dict[str, str] = {}
     tensors: dict[str, str] = {}
     fields: dict[str, str] = {}
-    for name, value in names:
+    for name, value in names.items():
         if name.startswith("__") or not name.isidentifier() or isinstance(value, type):
             continue
         if isinstance(value, Tensor):
@@ -178,7 +176,7 @@ def _devices_in(frame: FrameType) -> dict[str, str]:
             for key, one in list(dictionary_of(value).items())[:MOST_FIELDS]:
                 _of_field(f"{name}.{key}", one, told, fields)
     # In a method, a tensor that is given is where the call is; a device that was noted once may be older.
-    return {**tensors, **told, **fields} if "self" in local else {**told, **tensors, **fields}
+    return {**tensors, **told, **fields} if "self" in names else {**told, **tensors, **fields}
 
 
 def _of_field(text: str, value: object, told: dict[str, str], fields: dict[str, str]) -> None:
