@@ -89,7 +89,9 @@ def _need(error: BaseException) -> str:
     """Return what a program needs that is not there; empty for an error with another reason."""
     if isinstance(error, ModuleNotFoundError):
         return f"the module `{error.name}`, which is not installed"
-    if isinstance(error, FileNotFoundError) and error.filename:
+    if isinstance(error, FileNotFoundError):
+        if not error.filename:
+            return "a file, which is not there"
         folder = os.path.dirname(os.fsdecode(error.filename))
         missing = folder if folder and not os.path.exists(folder) else error.filename
         return f"`{os.fsdecode(missing)}`, which is not there"

@@ -341,6 +341,7 @@ def test_a_stand_in_takes_the_place_of_the_data(tmp_path: Path) -> None:
             "try: {}['x']\nexcept KeyError as error: raise RuntimeError from FileNotFoundError(2, 'none', 'a.bin')",
             "`a.bin`",
         ),
+        ("raise FileNotFoundError('a.bin not found.')", "a file"),
         ("import urllib.request\nurllib.request.urlopen('http://localhost:1')", "data that it cannot get here"),
         (
             "from torch.utils.data import *\nDataLoader([], shuffle=True)",
