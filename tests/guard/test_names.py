@@ -126,6 +126,14 @@ embed = nn.Embedding(4, 3).cuda()
 embed(torch.LongTensor([0, 1]))  # CAUSE
 """,
     ),
+    "legacy_constructor_beside_a_default_device": (
+        "torch.Tensor([1.0]).expand(3)",
+        """
+torch.set_default_device("cuda")
+x = torch.ones(3)
+torch.cat([x, torch.Tensor([1.0]).expand(3)])  # CAUSE
+""",
+    ),
     "lengths_by_position": (
         "torch.tensor([3, 2])",
         """

@@ -381,7 +381,9 @@ class Reader:
             if method is not None:
                 return method
         if self._is_factory(node):
-            return default_device()
+            name = str(getattr(function, "__name__", ""))
+            made: torch.Tensor | None = getattr(torch, name)() if name.endswith("Tensor") else None
+            return default_device() if made is None else made.device
         if function is torch.from_numpy:
             return torch.device("cpu")
         if _is_torch_function(function):
@@ -538,4 +540,4 @@ FACTORIES: Final = frozenset(
     " tril_indices triu_indices zeros bartlett_window blackman_window hamming_window hann_window kaiser_window Tensor"
     " FloatTensor LongTensor DoubleTensor IntTensor BoolTensor HalfTensor".split()
 )
-"""Functions of torch that create a tensor on the default device."""
+"""Functions of torch that create a tensor, all but the old constructors on the default device."""
