@@ -6,7 +6,6 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.conftest import sampled
 from tests.guard.causes import end_when_right, read_programs
 from tests.guard.pretended import Way
 from tests.guard.questions import WAYS, Question, answer
@@ -23,7 +22,7 @@ def test_the_marked_line_is_the_cause(judge: Judge, name: str) -> None:
     assert end_when_right(judge, PROGRAMS[name]) == "ok"
 
 
-@pytest.mark.parametrize("name", sampled(PROGRAMS, 2))
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_cause_and_mending_are_told_alike_with_and_without_a_guard(judge: Judge, name: str) -> None:
     said = {way: _said(judge, PROGRAMS[name], way) for way in WAYS}
     assert said["explain"] == said["run"]
