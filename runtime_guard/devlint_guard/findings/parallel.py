@@ -7,6 +7,7 @@ the program usually are where the module is: the list of devices gives way to th
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
@@ -21,9 +22,10 @@ from devlint_guard.explain.operands import Scene, operand
 from devlint_guard.finding import Change, Finding, Operand, Role, Step
 from devlint_guard.program.expressions import Argument, as_device
 from devlint_guard.program.frames import place_of, text_of
-from devlint_guard.program.functions import Scope
+from devlint_guard.program.functions import Scope, argument_of
 from devlint_guard.program.stored import devices_of
 from devlint_guard.record.recorder import RECORD
+from devlint_guard.record.stacks import Entry, Stack
 
 Wrapper = nn.DataParallel[nn.Module] | DistributedDataParallel
 
@@ -67,13 +69,12 @@ def _of_wrapping(finding: Finding, wrapper: Wrapper, device: str) -> Finding:
     """A finding with the line that wraps the module, where it is recorded, and the change of the devices there."""
     store = RECORD.store_of(wrapper, "module")
     entry = store.stack[0] if store is not None and store.stack else None
-    if entry is None or entry.source is None or entry.call is None or not finding.operands:
+    if store is None or entry is None or entry.call is None or not finding.operands:
         return finding
     first, *others = finding.operands
     step = Step(f"is wrapped by `{entry.text}`", entry.place)
     finding = replace(finding, operands=(replace(first, history=(step,)), *others))
-    scope = Scope(entry.source, entry.code, {}, {})
-    change = _with_device_first(scope, entry.call, wrapper, torch.device(device).index)
+    change = _with_device_first(store.stack, entry.call, wrapper, torch.device(device).index)
     if change is None:
         return finding
     text = f"name the device of the module, {device}, first: the outputs are gathered there"
@@ -82,8 +83,8 @@ def _of_wrapping(finding: Finding, wrapper: Wrapper, device: str) -> Finding:
     return replace(finding, help=(text, *finding.help[1:]), changes=(change,))
 
 
-def _with_device_first(scope: Scope, call: ast.Call, wrapper: Wrapper, index: int | None) -> Change | None:
-    """The call with a list of devices that begins with that of the module."""
+def _with_device_first(stack: Stack, call: ast.Call, wrapper: Wrapper, index: int | None) -> Change | None:
+    """The list of devices with that of the module first, where it is written out; otherwise in the call that wraps."""
     ids = list(wrapper.device_ids or ())
     is_alone = isinstance(wrapper, DistributedDataParallel)
     if index is None or not (is_alone or index in ids):
@@ -92,9 +93,28 @@ def _with_device_first(scope: Scope, call: ast.Call, wrapper: Wrapper, index: in
     given = next((one.value for one in call.keywords if one.arg == "device_ids"), None)
     given = call.args[1] if given is None and len(call.args) > 1 else given
     if given is None:
-        return with_keyword(scope, call, "device_ids", str(ordered))
-    is_computed = not isinstance(given, (ast.List, ast.Tuple)) and ordered == sorted(ids) and not is_alone
-    return replaced(scope, given, f"sorted({scope.source.of(given)})" if is_computed else str(ordered))
+        return with_keyword(_scope(stack[0]), call, "device_ids", str(ordered))
+    for entry, node in _passed(stack, given):
+        if isinstance(node, (ast.List, ast.Tuple)) and ast.unparse(node).strip("()[]") == ", ".join(map(str, ids)):
+            return replaced(_scope(entry), node, str(ordered))
+    is_sorted = ordered == sorted(ids) and not is_alone
+    return replaced(_scope(stack[0]), given, f"sorted({ast.unparse(given)})" if is_sorted else str(ordered))
+
+
+def _passed(stack: Stack, node: ast.expr) -> Iterator[tuple[Entry, ast.expr]]:
+    """An expression of the innermost recorded line, and what the callers passed for it, while it is a parameter."""
+    for entry, caller in zip(stack, (*stack[1:], None), strict=True):
+        yield entry, node
+        call = None if caller is None else caller.call
+        passed = argument_of(call, entry.code, node.id) if call is not None and isinstance(node, ast.Name) else None
+        if passed is None:
+            break
+        node = passed
+
+
+def _scope(entry: Entry) -> Scope:
+    assert entry.source is not None
+    return Scope(entry.source, entry.code, {}, {})
 
 
 # --- where the line that fails is the one that wraps, or nothing tells of that one -----------------------------

@@ -10,7 +10,7 @@ parallel = partial(nn.DataParallel, device_ids=[1, 0])  # CAUSE
 
 def build():
     net = nn.Linear(3, 3).cuda()
-    return parallel(net)
+    return parallel(net)  # CAUSE
 
 
 net = build()
