@@ -333,17 +333,6 @@ for x, y in [(torch.ones(2, 3), torch.ones(2, 3))]:  # CAUSE
     net(x, y)
 """,
     ),
-    "numpy_twice": (
-        "pred",
-        """
-def scores(pred, target):
-    mine = pred.numpy()  # CAUSE
-    theirs = target.numpy()
-    return (mine == theirs).mean()
-
-scores(torch.ones(3).cuda(), torch.ones(3).cuda())
-""",
-    ),
     "device_given_long_before": (
         "torch.as_tensor(x, device=self.device)",
         """

@@ -78,17 +78,12 @@ class _Holder:
 
 
 def _holders(astray: Astray, module: nn.Module) -> Iterator[_Holder]:
-    """The outermost running function first, and the outermost module of each; those that are split come last."""
-    found = [one for site in astray.scene.sites if site.is_user for one in _holders_at(astray, site, module)]
+    """The outermost running function first, and the outermost module of each that is there as a whole."""
     device = astray.met.operand.device.partition(" and ")[0]
-    split = []
-    for one in found:
-        devices = {str(tensor.device) for tensor in registered_in(one.module)}
-        if devices == {device} or one.module is module:
-            yield one
-        elif device == "cpu" and devices == {device, astray.device}:
-            split.append(one)
-    yield from split
+    for site in astray.scene.sites:
+        for one in _holders_at(astray, site, module) if site.is_user else ():
+            if one.module is module or {str(tensor.device) for tensor in registered_in(one.module)} == {device}:
+                yield one
 
 
 def _holders_at(astray: Astray, site: Site, module: nn.Module) -> Iterator[_Holder]:
@@ -103,10 +98,9 @@ def _holders_at(astray: Astray, site: Site, module: nn.Module) -> Iterator[_Hold
             if reached:
                 yield _Holder(scope, name, value, use, reached == [None])
     for name, value in scope.names.items():
-        if not name.startswith("__"):
-            for key, part in parts_of(value).items():
-                if isinstance(part, nn.Module) and any(one is module for one in modules_in(part)):
-                    yield _Holder(scope, f"{name}.{key}", part, use)
+        for key, part in parts_of(value).items():
+            if isinstance(part, nn.Module) and any(one is module for one in modules_in(part)):
+                yield _Holder(scope, f"{name}.{key}", part, use)
 
 
 def _inside(value: object) -> Iterator[nn.Module]:

@@ -23,7 +23,7 @@ from devlint_guard.advise.candidates import (
     with_constant,
     with_method,
 )
-from devlint_guard.advise.edits import followed_by, merged, replaced, with_keyword
+from devlint_guard.advise.edits import merged, replaced, with_keyword
 from devlint_guard.explain.blame import (
     arguments_of,
     blamed,
@@ -42,7 +42,7 @@ from devlint_guard.explain.trail import trail
 from devlint_guard.finding import Advice, Change, Finding, Operand, Role, Step
 from devlint_guard.findings.mismatch import apart
 from devlint_guard.findings.parallel import data_parallel, distributed
-from devlint_guard.program.bindings import bindings, own_nodes
+from devlint_guard.program.bindings import bindings
 from devlint_guard.program.devices import accelerator
 from devlint_guard.program.expressions import Term, attached
 from devlint_guard.program.frames import place_of, text_of
@@ -95,18 +95,7 @@ def _read_on_cpu(scene: Scene, found: tuple[Operand, ...]) -> tuple[Change, ...]
         return () if change is None else (change,)
     if isinstance(value, (list, tuple)):
         return ()
-    beside = (followed_by(scope, one, ".detach().cpu()") for one in _also_read(scope, node, found[0].device))
-    return merged([*with_method(scene, found[0], ".detach().cpu()"), *(one for one in beside if one is not None)])
-
-
-def _also_read(scope: Scope, node: ast.expr, device: str) -> Iterator[ast.expr]:
-    """The other tensors of the function that numpy reads further down."""
-    for one in own_nodes(scope.definition) if scope.definition is not None else ():
-        match one:
-            case ast.Call(func=ast.Attribute(value=receiver, attr="numpy")) if receiver.lineno > node.lineno:
-                value = scope.reader.value(receiver)
-                if isinstance(value, torch.Tensor) and str(value.device) == device and scope.is_settled(receiver):
-                    yield receiver
+    return with_method(scene, found[0], ".detach().cpu()")
 
 
 def _not_on_cpu(scene: Scene, message: Message) -> Finding:
