@@ -83,7 +83,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.is_on = False
-        self.origins, self.copies, self.keeps = Storages(), Storages(), Storages()
+        self.origins, self.copies, self.keeps = Storages[Event](), Storages[Event](), Storages[Event]()
         self.default: Event | None = None
         self.refused: list[Tensor] = []
         self.nones: set[tuple[CodeType, int]] = set()

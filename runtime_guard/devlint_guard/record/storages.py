@@ -1,4 +1,4 @@
-"""Events by the memory of a tensor: views, `.data`, parameters and detached tensors share it.
+"""Something for the memory of each tensor: views, `.data`, parameters and detached tensors share it.
 
 An entry keeps a weak reference to the storage: its address is not used again before the entry is dropped.
 """
@@ -6,12 +6,10 @@ An entry keeps a weak reference to the storage: its address is not used again be
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor
-
-from devlint_guard.record.events import Event
 
 _C: Any = torch._C
 _address = _C._storage_address
@@ -23,16 +21,19 @@ _PLAIN = frozenset({Tensor, torch.nn.Parameter})
 _FIRST_LIMIT = 4_096
 
 
-class Storages:
-    """The last event of each storage."""
+Value = TypeVar("Value")
+
+
+class Storages(Generic[Value]):
+    """A value for each storage, such as its last event."""
 
     def __init__(self) -> None:
-        self.entries: dict[int, tuple[int, Event]] = {}
+        self.entries: dict[int, tuple[int, Value]] = {}
         self._limit = _FIRST_LIMIT
         self._sweeping = threading.Lock()
 
-    def put(self, tensor: Tensor, event: Event) -> None:
-        """Notes the last event of a tensor's memory; a tensor without memory of its own has none."""
+    def put(self, tensor: Tensor, value: Value) -> None:
+        """Keeps a value for a tensor's memory; a tensor without memory of its own has none."""
         try:
             if tensor.__class__ in _PLAIN and not _modes():
                 storage = _storage_of(tensor)
@@ -41,21 +42,21 @@ class Storages:
                     storage = _storage_of(tensor)
         except (RuntimeError, NotImplementedError):
             return
-        self.put_storage(storage, event)
+        self.put_storage(storage, value)
 
-    def put_storage(self, storage: Any, event: Event) -> None:
-        """Notes the last event of a tensor's memory."""
+    def put_storage(self, storage: Any, value: Value) -> None:
+        """Keeps a value for a storage."""
         address = storage._cdata
         known = self.entries.get(address)
         if known is not None:
-            self.entries[address] = (known[0], event)
+            self.entries[address] = (known[0], value)
             return
         if len(self.entries) >= self._limit:
             self._sweep()
-        self.entries[address] = (storage._weak_ref(), event)
+        self.entries[address] = (storage._weak_ref(), value)
 
-    def of(self, tensor: Tensor) -> Event | None:
-        """The last event of a tensor's memory."""
+    def of(self, tensor: Tensor) -> Value | None:
+        """The value for a tensor's memory."""
         try:
             entry = self.entries.get(_address(tensor))
         except (RuntimeError, NotImplementedError):
@@ -63,7 +64,7 @@ class Storages:
         return None if entry is None else entry[1]
 
     def forget(self) -> None:
-        """Drops all events."""
+        """Drops all values."""
         for reference, _ in self.entries.copy().values():
             _Storage._free_weak_ref(reference)
         self.entries.clear()

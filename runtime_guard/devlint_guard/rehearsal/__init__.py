@@ -43,12 +43,10 @@ _PARTS: Final = (
     "autocast",
     "storages",
     "scripts",
-    "sharing",
-    "parallel",
     "distributed",
     "faking",
     "children",
-    "batches",
+    "progress",
 )
 """The modules that replace something of torch or of Python, each by its function `install`."""
 
@@ -97,14 +95,14 @@ def rehearse(devices: int = 1, device_type: str = "cuda", *, from_beginning: boo
 
     from devlint_guard.program.replacements import Replacements
     from devlint_guard.record import installed
-    from devlint_guard.rehearsal import aside, dispatch, generators, labels, machine, unjudged
-    from devlint_guard.rehearsal.journal import JOURNAL
+    from devlint_guard.rehearsal import aside, dispatch, generators, labels, machine
+    from devlint_guard.rehearsal.unjudged import JOURNAL, UNJUDGED
 
     replaced, recording = Replacements(), contextlib.ExitStack()
     _is_running = True
     if not JOURNAL.path:
         JOURNAL.begin()
-    unjudged.UNJUDGED.forget()
+    UNJUDGED.forget()
     machine.begin(kind, devices)
     try:
         for name in _PARTS:

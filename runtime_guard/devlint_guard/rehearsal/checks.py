@@ -74,20 +74,10 @@ def judge(plan: Plan, operands: list[Operand], args: Sequence[Any]) -> torch.dev
         mps.refuse(plan, definite)
     if plan.base in _BY_ARGUMENTS:
         return _BY_ARGUMENTS[plan.base](definite, args)
-    by_hand = _BY_HAND.get(plan.name) or _BY_HAND.get(plan.base)
-    if by_hand is not None:
-        return by_hand(plan, definite)
-    if plan.base.startswith("_foreach"):
-        return _foreach(plan, definite)
-    match plan.regime:
-        case Regime.STRICT:
-            return _strict(plan, definite)
-        case Regime.ELEMENTWISE:
-            return _elementwise(plan, definite)
-        case Regime.INDEX:
-            return _index(plan, definite)
-        case _:
-            return _unknown(plan, definite)
+    rule = _BY_HAND.get(plan.name) or _BY_HAND.get(plan.base)
+    if rule is None:
+        rule = _foreach if plan.base.startswith("_foreach") else _BY_REGIME.get(plan.regime, _unknown)
+    return rule(plan, definite)
 
 
 def _unknown(plan: Plan, operands: Sequence[Operand]) -> torch.device:
@@ -109,15 +99,11 @@ def _self_device(plan: Plan, operands: Sequence[Operand]) -> torch.device:
 def _strict(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     """Follow torchgen's check: all tensors but those of other keyword arguments are on one device."""
     keywords = {one.name for one in plan.parameters if one.is_keyword}
-    common: torch.device | None = None
-    for one in operands:
-        if one.argument in keywords:
-            continue
-        if common is None:
-            common = one.device
-        elif one.device != common:
-            raise words.not_common(one.argument, one.device, common, plan.wrapper)
-    return operands[0].device if common is None else common
+    first, *others = [one for one in operands if one.argument not in keywords] or operands[:1]
+    for one in others:
+        if one.device != first.device:
+            raise words.not_common(one.argument, one.device, first.device, plan.wrapper)
+    return first.device
 
 
 def _elementwise(plan: Plan, operands: Sequence[Operand]) -> torch.device:
@@ -198,15 +184,15 @@ def _is_one_mask(operands: Sequence[Operand]) -> bool:
 
 def _index_fill(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     """Follow TensorAdvancedIndexing.cpp, index_fill_: the value is moved, the index is not."""
-    return _together([one for one in operands if one.argument != "value"])
+    return _together(plan, [one for one in operands if one.argument != "value"])
 
 
 def _same(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     """Follow TensorIterator.cpp where no operand may be elsewhere."""
-    return _together(operands) if plan.fit(operands) else _first_device(operands)
+    return _together(plan, operands) if plan.fit(operands) else _first_device(operands)
 
 
-def _together(operands: Sequence[Operand]) -> torch.device:
+def _together(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     common = _first_device(operands)
     for one in operands:
         if one.device != common:
@@ -217,14 +203,12 @@ def _together(operands: Sequence[Operand]) -> torch.device:
 def _masked_fill(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     """Follow Indexing.cu, masked_fill__cuda, and TensorAdvancedIndexing.cpp for the CPU."""
     own = operands[0].device
-    for one in operands:
-        if one.argument == "value" and own == CPU and one.device != CPU:
-            words.refuse("masked_fill_: Expected inputs to be on same device")
-    for one in operands:
-        if one.argument == "mask" and one.device != own:
-            words.refuse(
-                f"expected self and mask to be on the same device, but got mask on {one.device} and self on {own}"
-            )
+    named = {one.argument: one.device for one in operands}
+    if own == CPU != named.get("value", CPU):
+        words.refuse("masked_fill_: Expected inputs to be on same device")
+    mask = named.get("mask", own)
+    if mask != own:
+        words.refuse(f"expected self and mask to be on the same device, but got mask on {mask} and self on {own}")
     return own
 
 
@@ -337,18 +321,6 @@ def _convolution_kernel(first: Operand, args: Sequence[Any]) -> str:
 _select_backend: Any = getattr(torch._C, "_select_conv_backend", lambda *args: "")
 
 
-def _attention(plan: Plan, operands: Sequence[Operand]) -> torch.device:
-    """Follow transformers/attention.cpp, validate_sdpa_input."""
-    named = {one.argument: one.device for one in operands}
-    query, key, value = named.get("query"), named.get("key"), named.get("value")
-    if not query == key == value:
-        words.refuse(
-            f"Expected query, key, and value to have the same device type, but got query.device: {query} key.device: "
-            f"{key} and value.device: {value} instead."
-        )
-    return _together([one for one in operands if one.argument in ("query", "attn_mask")] or operands)
-
-
 def _matrix_with_vector(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     """Follow Blas.cpp, mv: the result is made where the vector is, and the check of `addmv_` speaks."""
     matrix, vector = operands[0], operands[-1]
@@ -409,6 +381,12 @@ def _segment_reduce(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     return own
 
 
+_BY_REGIME: Final[dict[Regime, Rule]] = {
+    Regime.STRICT: _strict,
+    Regime.ELEMENTWISE: _elementwise,
+    Regime.INDEX: _index,
+}
+
 _BY_HAND: Final[dict[str, Rule]] = {
     "copy": _self_device,
     "_copy_from": _self_device,
@@ -431,8 +409,8 @@ _BY_HAND: Final[dict[str, Rule]] = {
     "block_diag": _block_diag,
     "masked_fill": _masked_fill,
     "where": _where,
-    "_scaled_dot_product_flash_attention_for_cpu": _attention,
-    "_scaled_dot_product_attention_math": _attention,
+    "_scaled_dot_product_flash_attention_for_cpu": _together,
+    "_scaled_dot_product_attention_math": _together,
     "_local_scalar_dense": _self_device,
     "resize_as": _self_device,
     "mv": _matrix_with_vector,

@@ -12,10 +12,9 @@ from devlint_guard.errors import GuardUsageError
 from devlint_guard.launcher import prepare, run_prepared, status_of
 from devlint_guard.rehearsal import rehearse
 from devlint_guard.rehearsal.distributed import end_process
-from devlint_guard.rehearsal.journal import ERROR, JOURNAL
 from devlint_guard.rehearsal.machine import MACHINE
 from devlint_guard.rehearsal.progress import Steps
-from devlint_guard.rehearsal.unjudged import Stopped
+from devlint_guard.rehearsal.unjudged import ERROR, JOURNAL, Stopped
 from devlint_guard.rehearsal.verdict import show, stopping, would_raise
 
 _kept = contextlib.ExitStack()

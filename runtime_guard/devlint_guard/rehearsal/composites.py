@@ -1,4 +1,4 @@
-"""Composite functions of PyTorch that compare devices in C++ before any operator is dispatched.
+"""Functions of PyTorch in C++ that compare devices before any operator is dispatched, or send tensors themselves.
 
 Each check follows the C++ source that it names.
 """
@@ -15,11 +15,11 @@ from torch import Tensor
 
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal import mps, words
-from devlint_guard.rehearsal.dispatch import helpers_on
-from devlint_guard.rehearsal.kinds import MPS
+from devlint_guard.rehearsal.dispatch import doing
+from devlint_guard.rehearsal.kinds import CUDA, MPS
 from devlint_guard.rehearsal.labels import ANYWHERE, CPU, label, seen_device
-from devlint_guard.rehearsal.machine import MACHINE, wrapper
-from devlint_guard.rehearsal.tensors import to
+from devlint_guard.rehearsal.machine import MACHINE, current, wrapper
+from devlint_guard.rehearsal.tensors import move, to
 
 Check = Callable[..., None]
 
@@ -41,6 +41,8 @@ def install(replaced: Replacements) -> None:
     replaced.around(torch.linalg, "matrix_rank", _with_own_result)
     for name in ("stft", "istft"):
         replaced.around(torch._VF, name, functools.partial(_with_window, name))
+    for sends in (_scatter, _gather, _broadcast, _broadcast_coalesced) if MACHINE.kind is CUDA else ():
+        replaced.add(torch._C, sends.__name__, sends)
     for name, check in _CHECKS.items():
         for owner in (torch, torch._VF, Tensor):
             if hasattr(owner, name):
@@ -208,7 +210,7 @@ def _attention(
     if own.type == MACHINE.name:  # it stands for the backends of `sdpa_kernel` that the CPU does not have
         torch._C._set_sdp_use_math(True)
     try:
-        with helpers_on(own):  # the mask of `is_causal`
+        with doing(home=own):  # the mask of `is_causal`
             return function(query, key, value, *args, **kwargs)
     finally:
         torch._C._set_sdp_use_math(has_math)
@@ -219,13 +221,13 @@ def _with_numbers(function: Callable[..., Any], log_probs: Tensor, targets: Tens
     read = [one.flatten().tolist() if isinstance(one, Tensor) else one for one in args]
     kwargs = {name: one.flatten().tolist() if isinstance(one, Tensor) else one for name, one in kwargs.items()}
     own = seen_device(log_probs)
-    with helpers_on(own):
+    with doing(home=own):
         return function(log_probs, to(targets, own), *read, **kwargs)
 
 
 def _with_own_result(function: Callable[..., Any], input: Tensor, *args: Any, **kwargs: Any) -> Any:
     """Follow LinearAlgebra.cpp, matrix_rank_impl: the ranks of matrices without elements are made, and not computed."""
-    with helpers_on(seen_device(input)):
+    with doing(home=seen_device(input)):
         return function(input, *args, **kwargs)
 
 
@@ -238,3 +240,38 @@ def _with_window(name: str, function: Callable[..., Any], self: Tensor, *args: A
             f"{label(window)}"
         )
     return function(self, *args, **kwargs)
+
+
+# --- DataParallel (torch/csrc/cuda/comm.cpp) ------------------------------------------------------------------
+
+
+def _scatter(
+    tensor: Tensor, devices: Sequence[int], sizes: Sequence[int] | None = None, dim: int = 0, streams: Any = None
+) -> tuple[Tensor, ...]:
+    if not devices:
+        words.refuse("Expected at least one device to scatter to")
+    chunks = tensor.chunk(len(devices), dim) if sizes is None else tensor.split_with_sizes(list(sizes), dim)
+    return tuple(to(chunk, index) for chunk, index in zip(chunks, devices, strict=False))
+
+
+def _gather(tensors: Sequence[Tensor], dim: int, destination: int | None = None) -> Tensor:
+    for position, tensor in enumerate(tensors):
+        if label(tensor).type != "cuda":
+            words.refuse(
+                f"Expected all input tensors to be CUDA tensors, but tensor at index {position} has device "
+                f"'{label(tensor)}'"
+            )
+    device = CPU if destination == -1 else torch.device("cuda", current() if destination is None else destination)
+    return torch.cat([to(tensor, device) for tensor in tensors], dim)
+
+
+def _broadcast(tensor: Tensor, devices: Sequence[int]) -> list[Tensor]:
+    return [to(tensor, index) for index in devices]
+
+
+def _broadcast_coalesced(tensors: Sequence[Tensor], devices: Sequence[int], size: int = 0) -> list[list[Tensor]]:
+    first = torch.device("cuda", devices[0])
+    if any(label(tensor) != first for tensor in tensors):
+        words.refuse(f"All tensors must be on devices[0]: {devices[0]}")
+    others = [torch.device("cuda", index) for index in devices[1:]]
+    return [list(tensors), *([move(tensor.detach(), device) for tensor in tensors] for device in others)]

@@ -190,7 +190,7 @@ def _install_runtime(replaced: Replacements, module: Any) -> None:
         "default_stream": default_stream,
         "set_stream": set_stream,
     }
-    _put(replaced, (module, module.memory, module.streams), functions)
+    _put(replaced, (module, module.memory, module.random, module.streams), functions)
     bases = getattr(_torch, "_streambase", None)
     for name, kind in (("_StreamBase", Stream), ("_EventBase", Event)):
         if isinstance(getattr(bases, name, None), ABCMeta):  # torch 2.4, where Dynamo knows classes of streams by them
@@ -217,10 +217,6 @@ def _install_random(replaced: Replacements, module: Any) -> None:
         start()
         default.of(index_of(device)).set_state(state)
 
-    def put_states(states: Any) -> None:
-        for index, state in enumerate(states):
-            put_state(state, index)
-
     functions: dict[str, Any] = {
         "manual_seed": seed_current,
         "manual_seed_all": seed_all,
@@ -228,9 +224,7 @@ def _install_random(replaced: Replacements, module: Any) -> None:
         "seed_all": lambda: seed_all(torch.initial_seed()),
         "initial_seed": lambda: default.current.initial_seed(),
         "get_rng_state": state_of,
-        "get_rng_state_all": lambda: [state_of(index) for index in range(count())],
         "set_rng_state": put_state,
-        "set_rng_state_all": put_states,
     }
     _put(replaced, (module, module.random), functions)
     replaced.put(module, "default_generators", default)

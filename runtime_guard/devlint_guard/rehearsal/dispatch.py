@@ -83,33 +83,20 @@ class Marks(threading.local):
 MARKS = Marks()
 
 
-class Counted:
-    """How many operators have run on the devices in this process."""
-
-    operators = 0
-
-
-COUNTED = Counted()
-
-
 @contextlib.contextmanager
-def marked() -> Iterator[None]:
+def doing(**marks: Any) -> Iterator[None]:
+    """While the body runs, the calling thread has other marks."""
+    before = {name: getattr(MARKS, name) for name in marks}
+    vars(MARKS).update(marks)
+    try:
+        yield
+    finally:
+        vars(MARKS).update(before)
+
+
+def marked() -> contextlib.AbstractContextManager[None]:
     """While the body runs, factories and moves are the program's own."""
-    before, MARKS.is_marked = MARKS.is_marked, True
-    try:
-        yield
-    finally:
-        MARKS.is_marked = before
-
-
-@contextlib.contextmanager
-def helpers_on(device: torch.device) -> Iterator[None]:
-    """While the body runs, PyTorch's helper tensors are on the device."""
-    before, MARKS.home = MARKS.home, device
-    try:
-        yield
-    finally:
-        MARKS.home = before
+    return doing(is_marked=True)
 
 
 class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
@@ -164,7 +151,7 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
             if origin is not None and plan.results is not _NOTHING_NEW:
                 RECORD.inherited(result, origin)
             return result
-        COUNTED.operators += 1
+        MACHINE.operators += 1
         ASIDE.calm = 0
         if plan.results is _ONE_TENSOR:
             try:
@@ -227,7 +214,7 @@ def _run_any(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         else:
             result = plan.run(*args, **kwargs)
         if target is not None and target != CPU:
-            COUNTED.operators += 1
+            MACHINE.operators += 1
             ASIDE.calm = ASIDE.calm if target == ANYWHERE else 0
             _label_results(plan, result, target, operands)
         else:

@@ -19,7 +19,7 @@ from torch import Tensor
 from devlint_guard.program.replacements import Replacements, around
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.aside import ASIDE
-from devlint_guard.rehearsal.dispatch import MARKS
+from devlint_guard.rehearsal.dispatch import doing
 from devlint_guard.rehearsal.labels import ANYWHERE, label, put, type_name
 from devlint_guard.rehearsal.tensors import to
 
@@ -50,11 +50,8 @@ def _run_engine(run: Callable[..., Any], outputs: Any, gradients: Any, *args: An
     """Let functions that the program gives to autograd be the program's, wherever `backward` was called."""
     ASIDE.wake()  # PyTorch puts back afterwards what modes it has found
     _check_start(outputs, gradients)
-    before, MARKS.is_marked = MARKS.is_marked, False
-    try:
+    with doing(is_marked=False):
         return run(outputs, gradients, *args, **kwargs)
-    finally:
-        MARKS.is_marked = before
 
 
 def _check_start(outputs: Any, gradients: Any) -> None:

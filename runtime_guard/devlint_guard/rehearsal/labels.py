@@ -7,17 +7,17 @@ where PyTorch says it is.
 
 from __future__ import annotations
 
-import threading
 from typing import Any, Final
 
 import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
+from devlint_guard.record.storages import Storages
 from devlint_guard.rehearsal import words
-from devlint_guard.rehearsal.journal import JOURNAL, PLACED
 from devlint_guard.rehearsal.kinds import CUDA
 from devlint_guard.rehearsal.machine import MACHINE
+from devlint_guard.rehearsal.unjudged import JOURNAL, PLACED
 
 ANYWHERE: Final = torch.device("meta", 127)
 """Labels a helper tensor that PyTorch's C++ code made for an operation, whose device cannot be seen.
@@ -34,17 +34,15 @@ _Storage: Any = torch.UntypedStorage
 CPU: Final = torch.device("cpu")
 _PLAIN: Final = (Tensor, torch.nn.Parameter)
 
-known: dict[int, tuple[int, torch.device]] = {}
+_labels: Storages[torch.device] = Storages()
+_pinned: Storages[bool] = Storages()
+known: Final = _labels.entries
 """By the address of a storage: a weak reference, which keeps the address from being used again, and the label."""
 
-_pinned: dict[int, int] = {}
-_noted: set[torch.device] = set()
 _types: set[str] = set()
 """The types of the devices that labels have been given for."""
 
 _wrappers: Any = WeakIdKeyDictionary()
-_limit = 4_096
-_sweeping = threading.Lock()
 
 
 def real_device(tensor: Tensor) -> torch.device:
@@ -58,7 +56,8 @@ def label(tensor: Tensor) -> torch.device:
     try:
         entry = known.get(_address(tensor)) if known else None
     except (RuntimeError, NotImplementedError):  # a tensor without a storage, such as a sparse one
-        return _without_storage(tensor)
+        inside = _inside(tensor)
+        return label(inside[-1]) if inside else _of_wrapper(tensor)
     if entry is not None:
         return entry[1]
     return real_device(tensor) if tensor.__class__ in _PLAIN else _of_wrapper(tensor)
@@ -99,7 +98,8 @@ def put(tensor: Tensor, device: torch.device) -> Tensor:
     try:
         storage = _storage_of(tensor)
     except (RuntimeError, NotImplementedError):
-        _put_without_storage(tensor, device)
+        for one in _inside(tensor):
+            put(one, device)
         return tensor
     put_storage(storage, device)
     return tensor
@@ -107,18 +107,10 @@ def put(tensor: Tensor, device: torch.device) -> Tensor:
 
 def put_storage(storage: Any, device: torch.device) -> None:
     """Give a storage a label."""
-    address = storage._cdata
-    entry = known.get(address)
-    if entry is None:
-        if device == CPU:
-            return
-        if len(known) >= _limit:
-            _sweep()
-        known[address] = (storage._weak_ref(), device)
-        if device not in _noted:
+    if device != CPU or storage._cdata in known:
+        _labels.put_storage(storage, device)
+        if device.type not in _types:
             _note(device)
-    else:
-        known[address] = (entry[0], device)
 
 
 def storage_label(storage: Any) -> torch.device:
@@ -140,15 +132,13 @@ _storage_device = _C.StorageBase.device.__get__
 
 def pin(tensor: Tensor) -> Tensor:
     """Mark the memory of a tensor as pinned, and return the tensor."""
-    storage = _storage_of(tensor)
-    if storage._cdata not in _pinned:
-        _pinned[storage._cdata] = storage._weak_ref()
+    _pinned.put(tensor, True)
     return tensor
 
 
 def is_pinned(tensor: Tensor) -> bool:
     """Whether the memory of a tensor was marked as pinned."""
-    return bool(_pinned) and bool(_C._has_storage(tensor)) and _address(tensor) in _pinned
+    return _pinned.of(tensor) is not None
 
 
 def put_wrapper(tensor: Tensor, device: torch.device) -> Tensor:
@@ -159,7 +149,6 @@ def put_wrapper(tensor: Tensor, device: torch.device) -> Tensor:
 
 
 def _note(device: torch.device) -> None:
-    _noted.add(device)
     if device.type not in _types:
         _types.add(device.type)
         JOURNAL.write(PLACED, device.type)
@@ -186,35 +175,20 @@ def off_cpu() -> set[int] | None:
 def forget() -> None:
     """Drop all labels."""
     _wrappers.clear()
-    for reference, _ in known.copy().values():
-        _Storage._free_weak_ref(reference)
-    for reference in _pinned.copy().values():
-        _Storage._free_weak_ref(reference)
-    known.clear()
-    _pinned.clear()
-    _noted.clear()
+    _labels.forget()
+    _pinned.forget()
     _types.clear()
 
 
-def _sweep() -> None:
-    """Drop the labels of storages that no longer exist, unless another thread does so already."""
-    global _limit
-    if not _sweeping.acquire(blocking=False):
-        return
-    try:
-        for address, (reference, _) in known.copy().items():
-            if _Storage._expired(reference):
-                _Storage._free_weak_ref(known.pop(address)[0])
-        for address, reference in _pinned.copy().items():
-            if _Storage._expired(reference):
-                _Storage._free_weak_ref(_pinned.pop(address))
-        _limit = max(4_096, 2 * len(known))
-    finally:
-        _sweeping.release()
-
-
-def _parts(tensor: Tensor) -> tuple[Tensor, ...]:
-    """Return the plain tensors inside of a sparse tensor, if it is one."""
+def _inside(tensor: Tensor) -> tuple[Tensor, ...]:
+    """Return the plain tensors inside of a sparse tensor, or of one that a transformation has made, such as `vmap`."""
+    functions = _C._functorch
+    if functions.is_functorch_wrapped_tensor(tensor):
+        return (functions.get_unwrapped(tensor),)
+    if functions.is_legacy_batchedtensor(tensor):  # torch.autograd.grad(is_grads_batched=True)
+        _C._vmapmode_increment_nesting()
+        level = _C._vmapmode_decrement_nesting()
+        return (torch._remove_batch_dim(tensor, level, 1, 0),)
     with _C.DisableTorchFunctionSubclass(), torch.no_grad():
         layout = tensor.layout
         if layout is torch.sparse_coo:
@@ -224,26 +198,6 @@ def _parts(tensor: Tensor) -> tuple[Tensor, ...]:
         if layout in (torch.sparse_csc, torch.sparse_bsc):
             return tensor.ccol_indices(), tensor.row_indices(), tensor.values()
     return ()
-
-
-def _transformed(tensor: Tensor) -> Tensor | None:
-    """Return the tensor inside of one that a transformation has made, such as `vmap`; None for every other tensor."""
-    functions = _C._functorch
-    if functions.is_functorch_wrapped_tensor(tensor):
-        return functions.get_unwrapped(tensor)  # type: ignore[no-any-return]
-    if functions.is_legacy_batchedtensor(tensor):  # torch.autograd.grad(is_grads_batched=True)
-        _C._vmapmode_increment_nesting()
-        level = _C._vmapmode_decrement_nesting()
-        return torch._remove_batch_dim(tensor, level, 1, 0)
-    return None
-
-
-def _without_storage(tensor: Tensor) -> torch.device:
-    inside = _transformed(tensor)
-    if inside is not None:
-        return label(inside)
-    parts = _parts(tensor)
-    return label(parts[-1]) if parts else _of_wrapper(tensor)
 
 
 def _of_wrapper(tensor: Tensor) -> torch.device:
@@ -257,12 +211,3 @@ def _of_wrapper(tensor: Tensor) -> torch.device:
         if isinstance(inner, Tensor):
             return label(inner)
     return real_device(tensor)
-
-
-def _put_without_storage(tensor: Tensor, device: torch.device) -> None:
-    inside = _transformed(tensor)
-    if inside is not None:
-        put(inside, device)
-        return
-    for part in _parts(tensor):
-        put(part, device)

@@ -15,13 +15,11 @@ from pathlib import Path
 from devlint_guard.finding import Finding
 from devlint_guard.launcher import INTERRUPTED, prepare, run_prepared, status_of
 from devlint_guard.rehearsal import rehearse
-from devlint_guard.rehearsal.dispatch import COUNTED
-from devlint_guard.rehearsal.journal import ERROR, JOURNAL
 from devlint_guard.rehearsal.labels import used_gpu
 from devlint_guard.rehearsal.machine import MACHINE, Program
 from devlint_guard.rehearsal.progress import Steps, StepsDone
 from devlint_guard.rehearsal.trial import Trial
-from devlint_guard.rehearsal.unjudged import UNJUDGED, Stopped
+from devlint_guard.rehearsal.unjudged import ERROR, JOURNAL, UNJUDGED, Stopped
 from devlint_guard.rehearsal.verdict import show, stopping, would_raise
 from devlint_guard.report.files import write
 from devlint_guard.report.ranks import path_of_rank
@@ -167,7 +165,7 @@ def _judge(error: BaseException, result: Result, trial: Trial | None) -> None:
     in_children = JOURNAL.read(ERROR)
 
     def improved(finding: Finding) -> Finding:
-        result.finding = finding if trial is None else trial.tried(finding, result.steps, COUNTED.operators)
+        result.finding = finding if trial is None else trial.tried(finding, result.steps, MACHINE.operators)
         return result.finding
 
     if would_raise(error, improved):

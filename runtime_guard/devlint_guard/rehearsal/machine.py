@@ -52,6 +52,7 @@ class Machine:
         is_bad_fork: this process was forked from one in which the driver had been started.
         steps, batches: those of a `Program`.
         used: is called before a tensor can be off the CPU.
+        operators: how many operators have run on the devices in this process.
         judges_cpu: an operator may have to refuse tensors that are all on the CPU.
     """
 
@@ -63,6 +64,7 @@ class Machine:
     steps: int | None = None
     batches: int | None = None
     used: Callable[[], object] = bool
+    operators: int = 0
     judges_cpu: bool = False
 
     @property

@@ -1,16 +1,20 @@
-"""The steps of a program's optimizers: they are counted, shown on a terminal, and end the program after the last."""
+"""How far a program runs: the steps of its optimizers, shown on a terminal, and `--limit-batches` for its loaders."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, Final
 
 from torch.optim.optimizer import register_optimizer_step_post_hook
+from torch.utils.data import DataLoader
 
-from devlint_guard.program.replacements import Replacements
+from devlint_guard.program.replacements import Replacements, around
 from devlint_guard.rehearsal.distributed import leave_together
+from devlint_guard.rehearsal.machine import MACHINE
 
 _LOSS: Final = re.compile(r"loss\W{1,4}(?:tensor\()?([-+]?\d[\d.]*(?:e[-+]?\d+)?|nan|inf)", re.IGNORECASE)
 
@@ -85,3 +89,32 @@ class Steps:
             self._write(f"\r{text}\x1b[K")
             self._stream.flush()
             self._text = text
+
+
+class _First:
+    """The first indices of a sampler; its workers load nothing behind them."""
+
+    def __init__(self, sampler: Any, most: int) -> None:
+        self._sampler = sampler
+        self._most = most
+
+    def __iter__(self) -> Iterator[Any]:
+        return islice(self._sampler, self._most)
+
+    def __len__(self) -> int:
+        return min(len(self._sampler), self._most)
+
+
+def install(replaced: Replacements) -> None:
+    """Replace what each loader takes its indices from, and its length."""
+    owner: Any = DataLoader
+    replaced.put(owner, "_index_sampler", property(around(owner._index_sampler.fget, _indices)))
+    replaced.around(owner, "__len__", _length)
+
+
+def _indices(whole: Callable[..., Any], self: DataLoader[Any]) -> Any:
+    return whole(self) if MACHINE.batches is None else _First(whole(self), MACHINE.batches)
+
+
+def _length(whole: Callable[..., int], self: DataLoader[Any]) -> int:
+    return whole(self) if MACHINE.batches is None else min(whole(self), MACHINE.batches)

@@ -29,9 +29,8 @@ from devlint_guard.explain.messages import read
 from devlint_guard.program.frames import is_installed
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.record.stores import compiled
-from devlint_guard.rehearsal.dispatch import COUNTED
 from devlint_guard.rehearsal.launch import attempt
-from devlint_guard.rehearsal.machine import Program
+from devlint_guard.rehearsal.machine import MACHINE, Program
 from devlint_guard.report.json import encoded
 
 _MOST_ERRORS = 10_000
@@ -147,7 +146,7 @@ def _answered(request: Mapping[str, Any]) -> dict[str, Any]:
         "seconds": result.seconds,
         "not_judged": result.unjudged,
         "finding": None if result.finding is None else encoded(result.finding),
-        "operators": COUNTED.operators,
+        "operators": MACHINE.operators,
         "lines": {os.path.abspath(file): sorted(lines) for file, lines in trace.lines.items()},
         "errors": {os.path.abspath(file): list(found) for file, found in trace.errors.items()},
     }

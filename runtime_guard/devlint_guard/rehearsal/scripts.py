@@ -20,7 +20,7 @@ from torch.utils._pytree import tree_leaves
 
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal.aside import ASIDE
-from devlint_guard.rehearsal.dispatch import MARKS
+from devlint_guard.rehearsal.dispatch import MARKS, doing
 from devlint_guard.rehearsal.kinds import KINDS
 from devlint_guard.rehearsal.labels import ANYWHERE, CPU, label, put, seen_device
 from devlint_guard.rehearsal.machine import MACHINE, resolve
@@ -151,16 +151,15 @@ def _told(graph: Any) -> Any:
 def _call(call: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
     """Run TorchScript's code; its interpreter loses the text of an exception that Python has raised."""
     ASIDE.wake()
-    before, MARKS.is_interpreted, MARKS.refused = MARKS.is_interpreted, True, None
+    MARKS.refused = None
     try:
-        return _interpret(call, self, args, kwargs)
+        with doing(is_interpreted=True):
+            return _interpret(call, self, args, kwargs)
     except RuntimeError as error:
         refused, text = MARKS.refused, str(error)
         if refused is None or error is refused or str(refused) in text:
             raise
         raise type(error)(f"{text.rstrip()} {refused}\n") from None
-    finally:
-        MARKS.is_interpreted = before
 
 
 def _interpret(call: Callable[..., Any], self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

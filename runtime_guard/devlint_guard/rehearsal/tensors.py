@@ -159,47 +159,26 @@ def move(tensor: Tensor, device: torch.device, options: dict[str, Any] | None = 
 
 
 _original_to = _Base.to
-_parse_to = _C._nn._parse_to
+_TO = ("device", "dtype", "non_blocking", "copy")
 
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Stand for `Tensor.to`."""
-    wanted, args, kwargs = _wanted_device(self, args, kwargs)
-    if wanted is None:
+    named, other = args, kwargs.get("tensor", args[0] if args else None)
+    if isinstance(other, Tensor):
+        kwargs.pop("tensor", None)
+        named = (seen_device(other), other.dtype, *args[1:])
+    given = {name: value for name, value in zip(_TO, named, strict=False) if value is not None} | kwargs
+    wanted = given.pop("device", None)
+    is_wrong = isinstance(given.get("dtype"), bool) or not kwargs.keys().isdisjoint(_TO[: len(named)])
+    if wanted is None or isinstance(wanted, torch.dtype) or is_wrong:
         return _original_to(self, *args, **kwargs)  # type: ignore[no-any-return]
-    target = resolve(wanted)
-    own = seen_device(self)
-    if target == own and not args and not kwargs:
-        return self
-    names = dict(zip(("dtype", "non_blocking", "copy"), _with_dtype(args), strict=False)) | kwargs
-    names = {name: value for name, value in names.items() if value is not None}
+    target, own = resolve(wanted), seen_device(self)
     if not {target.type, own.type} <= {*MACHINE.types}:
-        return _original_to(self, target, **names)  # type: ignore[no-any-return]
+        return _original_to(self, target, **given)  # type: ignore[no-any-return]
     if target == own:
-        return _original_to(self, **names) if names else self
-    return move(self, target, {name: names[name] for name in ("dtype", "memory_format") if name in names})
-
-
-def _with_dtype(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    return args if args and (args[0] is None or isinstance(args[0], torch.dtype)) else (None, *args)
-
-
-def _wanted_device(
-    self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Return the device that the arguments of `to` ask for, and the arguments without it."""
-    kwargs = dict(kwargs)
-    if "other" in kwargs:
-        args = (kwargs.pop("other"), *args)
-    if args and isinstance(args[0], Tensor):
-        return seen_device(args[0]), (args[0].dtype, *args[1:]), kwargs
-    if "device" in kwargs:
-        return kwargs.pop("device"), args, kwargs
-    if args and (isinstance(args[0], (str, torch.device)) or type(args[0]) is int):
-        return args[0], args[1:], kwargs
-    if len(args) > 1 and args[0] is None and isinstance(args[1], torch.dtype):
-        return None, args[1:], kwargs
-    return None, args, kwargs
+        return _original_to(self, **given) if given else self
+    return move(self, target, {name: given[name] for name in ("dtype", "memory_format") if given.get(name) is not None})
 
 
 def _move_to(name: str) -> Callable[..., Tensor]:

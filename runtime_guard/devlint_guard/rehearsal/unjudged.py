@@ -1,17 +1,72 @@
-"""What a rehearsal has not judged: the honest part of its result."""
+"""What a rehearsal has not judged, the honest part of its result; and what its child processes have to tell."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 import sys
+import tempfile
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from devlint_guard.program.frames import caller_of
-from devlint_guard.rehearsal import journal
-from devlint_guard.rehearsal.journal import JOURNAL
+
+
+class Journal:
+    """A file to which the child processes of a rehearsal add lines, for the process that began it.
+
+    Attributes:
+        path: the file; empty without a rehearsal.
+    """
+
+    def __init__(self) -> None:
+        self.path = ""
+        self._owner = 0
+
+    def begin(self, path: str = "") -> None:
+        """Begin a journal in this process, or write to that of a parent, which has a path."""
+        self.path, self._owner = path, 0
+        if not path:
+            handle, self.path = tempfile.mkstemp(prefix="devlint-", suffix=".jsonl")
+            os.close(handle)
+            self._owner = os.getpid()
+
+    def end(self) -> None:
+        """Remove the file, if this process has made it."""
+        if self._owner == os.getpid():
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)
+            self.path = ""
+
+    def write(self, kind: str, text: str) -> None:
+        """Add a line, if this is a child; one call of the system writes it, so that lines of processes do not mix."""
+        if self.path and self._owner != os.getpid():
+            with contextlib.suppress(OSError), open(self.path, "ab", buffering=0) as file:
+                file.write(json.dumps([kind, text]).encode() + b"\n")
+
+    def read(self, kind: str) -> list[str]:
+        """Return the texts of a kind that children have written, each once and in order."""
+        if self.path and self._owner == os.getpid():
+            with contextlib.suppress(OSError), open(self.path, encoding="utf-8") as file:
+                rows = [json.loads(line) for line in file if line.endswith("\n")]
+                return list(dict.fromkeys(text for found, text in rows if found == kind))
+        return []
+
+    def forget(self) -> None:
+        """Empty the file."""
+        if self.path and self._owner == os.getpid():
+            with contextlib.suppress(OSError):
+                os.truncate(self.path, 0)
+
+
+JOURNAL: Final = Journal()
+
+NOT_JUDGED, ERROR, PLACED = "not judged", "error", "placed"
+"""What children write: an operation that was not judged, a device error, the type of a device in use."""
 
 
 class Stopped(BaseException):
@@ -34,7 +89,7 @@ class Unjudged:
         where = "" if caller is None else f"{caller.place.file}:{caller.line}"
         self.places[what, where] += 1
         if self.places[what, where] == 1:
-            JOURNAL.write(journal.UNJUDGED, f"{where or 'somewhere'}: {what}")
+            JOURNAL.write(NOT_JUDGED, f"{where or 'somewhere'}: {what}")
 
     def stop(self, what: str, frame: FrameType | None = None) -> NoReturn:
         """Note something that a rehearsal cannot do, and end the program.
@@ -58,7 +113,7 @@ class Unjudged:
         own = {f"{where or 'somewhere'}: {what}": times for (what, where), times in self.places.items()}
         return [
             *(text + (f" ({times} times)" if times > 1 else "") for text, times in own.items()),
-            *(f"{text} (in a child process)" for text in JOURNAL.read(journal.UNJUDGED) if text not in own),
+            *(f"{text} (in a child process)" for text in JOURNAL.read(NOT_JUDGED) if text not in own),
         ]
 
 
