@@ -7,7 +7,7 @@ the C++ source that it names. Their checks are made in PyTorch's order, since a 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import torch
 from torch.utils.weak import WeakIdKeyDictionary
@@ -119,13 +119,24 @@ def _elementwise(plan: Plan, operands: Sequence[Operand]) -> torch.device:
         if is_scalar and is_taken:
             scalars += 1
             if scalars > 1:
-                raise words.too_many_cpu_scalars()
+                words.refuse("Trying to pass too many CPU scalars to non-CPU kernel!")
             _return_gradient(one.tensor)
         elif one.device != common:
             if is_scalar:
-                raise words.not_for_the_kernel(operands.index(one) + 1, MACHINE.kind)
+                _refuse_in_kernel(operands.index(one) + 1)
             raise words.two_devices(common, one.device)
     return common
+
+
+def _refuse_in_kernel(number: int) -> NoReturn:
+    """Follow cuda/Loops.cuh and xpu/sycl/Loops.h: a kernel refuses a 0-dim CPU tensor that it cannot read."""
+    file, line, device = '"aten/src/ATen/native/cuda/Loops.cuh"', 118, "a CUDA device"
+    if MACHINE.kind is XPU:
+        file, line, device = '"xpu/sycl/Loops.h"', 646, "an XPU device"
+    words.refuse(
+        f"iter.device(arg).is_{MACHINE.name}() INTERNAL ASSERT FAILED at {file}:{line}, please report a bug to "
+        f"PyTorch. argument {number}: expected {device} but found cpu"
+    )
 
 
 def _return_gradient(tensor: torch.Tensor) -> None:
@@ -142,7 +153,7 @@ def _index(plan: Plan, operands: Sequence[Operand]) -> torch.device:
         return own
     for one in operands:
         if one.argument == "indices" and one.device not in (CPU, own):
-            raise words.index_elsewhere(own)
+            words.refuse(f"indices should be either on cpu or on the same device as the indexed tensor ({own})")
     return own
 
 

@@ -202,7 +202,7 @@ def _install_random(replaced: Replacements, module: Any) -> None:
 
     def seed_current(seed: int) -> None:
         if count():
-            default.current.manual_seed(int(seed))
+            default.of(current()).manual_seed(int(seed))
 
     def seed_all(seed: int) -> None:
         for generator in default:
@@ -222,7 +222,7 @@ def _install_random(replaced: Replacements, module: Any) -> None:
         "manual_seed_all": seed_all,
         "seed": lambda: seed_current(torch.initial_seed()),
         "seed_all": lambda: seed_all(torch.initial_seed()),
-        "initial_seed": lambda: default.current.initial_seed(),
+        "initial_seed": lambda: default.of(current()).initial_seed(),
         "get_rng_state": state_of,
         "set_rng_state": put_state,
     }

@@ -10,7 +10,7 @@ import torch
 
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.kinds import MPS
-from devlint_guard.rehearsal.machine import CPU, MACHINE, count, current, judge_cpu, numbered, resolve
+from devlint_guard.rehearsal.machine import CPU, MACHINE, count, judge_cpu, numbered, resolve
 
 _CpuGenerator: Any = torch._C.Generator
 _devices: dict[int, tuple[Any, torch.device]] = {}
@@ -24,7 +24,7 @@ def device_of(generator: Any) -> torch.device:
 
 
 def check(values: Iterable[Any], target: torch.device | None, operator: str) -> None:
-    """Raise what a kernel raises for the generator of another type of device."""
+    """Follow ATen/core/Generator.h: a kernel refuses the generator of another type of device."""
     if target is None:
         return
     for value in values:
@@ -33,13 +33,13 @@ def check(values: Iterable[Any], target: torch.device | None, operator: str) -> 
             if found.type != target.type and target.type in MACHINE.types:
                 if operator == "randperm" and target == CPU:  # TensorFactories.cpp, randperm
                     words.refuse(f"Expected a 'cpu' generator device but found '{found}'")
-                raise words.wrong_generator(target.type, found.type)
+                words.refuse(f"Expected a '{target.type}' device type for generator but found '{found.type}'")
 
 
 def forget() -> None:
     """Drop the devices of all generators."""
     _devices.clear()
-    DEFAULTS.forget()
+    DEFAULTS.made.clear()
 
 
 def _make(kind: type[Generator], device: torch.device) -> Generator:
@@ -72,7 +72,7 @@ class DefaultGenerators:
     """The generators of all devices, made when they are first asked for, as `torch.cuda.default_generators`."""
 
     def __init__(self) -> None:
-        self._made: dict[int, Generator] = {}
+        self.made: dict[int, Generator] = {}
 
     def __len__(self) -> int:
         return count()
@@ -85,22 +85,13 @@ class DefaultGenerators:
         """The generator of a device."""
         if not 0 <= index < max(count(), MACHINE.devices):
             raise IndexError("tuple index out of range")
-        if index not in self._made:
-            generator = self._made[index] = _make(Generator, numbered(index))
+        if index not in self.made:
+            generator = self.made[index] = _make(Generator, numbered(index))
             generator.manual_seed(torch.initial_seed())
-        return self._made[index]
+        return self.made[index]
 
     def __iter__(self) -> Any:
         return (self.of(index) for index in range(len(self)))
-
-    @property
-    def current(self) -> Generator:
-        """The generator of the current device."""
-        return self.of(current())
-
-    def forget(self) -> None:
-        """Drop all generators."""
-        self._made.clear()
 
 
 DEFAULTS: Final = DefaultGenerators()

@@ -78,13 +78,17 @@ def type_name(tensor: Tensor) -> str:
 
 
 def check_type(dtype: torch.dtype, device: torch.device) -> None:
-    """Refuse a type of numbers that no tensor on a device has.
+    """Refuse a type of numbers that no tensor on a device has (mps/EmptyTensor.cpp).
 
     Raises:
         TypeError: it is such a type.
     """
     if device.type == MACHINE.name and dtype in MACHINE.kind.refused:
-        raise words.no_float64()
+        words.refuse(
+            "Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64. Please use "
+            "float32 instead.",
+            TypeError,
+        )
 
 
 def put(tensor: Tensor, device: torch.device) -> Tensor:

@@ -133,7 +133,11 @@ def start() -> None:
         RuntimeError: the process cannot use the devices, or there is none.
     """
     if MACHINE.is_bad_fork and MACHINE.kind is not MPS:
-        raise words.started_in_fork(MACHINE.kind)
+        key = MACHINE.kind.key
+        raise RuntimeError(
+            f"Cannot re-initialize {key} in forked subprocess. To use {key} with multiprocessing, you must use the "
+            "'spawn' start method"
+        )
     if MACHINE.visible is None:
         MACHINE.visible = count()
     if not MACHINE.visible:

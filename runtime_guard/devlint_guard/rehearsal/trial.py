@@ -80,10 +80,9 @@ class Trial:
             if answer["outcome"] in _GOOD and answer.get("operators", operators) >= operators:
                 return self._mended(finding, first, texts, answer)
             if answer["outcome"] == "DEVICE_ERROR" and depth < DEEPEST:
-                joined = self._joined(finding, texts, answer)
-                waiting += [(first, one, depth + 1) for one in joined]
-        told = f"{runs} changes were tried, none of which" if runs > 1 else "a change was tried, which does not let"
-        told = f"{told} lets the program run on" if runs > 1 else f"{told} the program run on"
+                waiting.append((first, self._joined(finding, texts, answer), depth + 1))
+        several = f"{runs} changes were tried, none of which lets"
+        told = f"{several if runs > 1 else 'a change was tried, which does not let'} the program run on"
         return replace(finding, changes=(), help=(), tried=told)
 
     def _mended(self, finding: Finding, advice: Advice, texts: Texts, answer: Mapping[str, Any]) -> Finding:
@@ -99,17 +98,16 @@ class Trial:
             tried="the program then runs to its end" if is_whole else "the program then runs on",
         )
 
-    def _joined(self, finding: Finding, texts: Texts, answer: Mapping[str, Any]) -> Iterator[Texts | None]:
+    def _joined(self, finding: Finding, texts: Texts, answer: Mapping[str, Any]) -> Texts | None:
         """The files with the first change for the error that a trial ended with too, if that is another error."""
         found = answer.get("finding")
         other = None if found is None else decoded(Finding, found)
         if other is None or not other.changes or other.place is None or finding.place is None:
-            return
+            return None
         path = self._path(other.place.file)
         line = _line_before(path, texts.get(path), other.place.line)
         is_same = (path, line) == (self._path(finding.place.file), finding.place.line)
-        if not is_same or other.operands[:1] != finding.operands[:1]:
-            yield self._applied(texts, other.changes)
+        return None if is_same and other.operands[:1] == finding.operands[:1] else self._applied(texts, other.changes)
 
     def _run(self, texts: Texts, steps: int, seconds: float) -> dict[str, Any]:
         program = self.program._replace(steps=min(steps + FURTHER_STEPS, self.program.steps or sys.maxsize))
@@ -118,20 +116,12 @@ class Trial:
             asked, answer = Path(name) / "request.json", Path(name) / "answer.json"
             asked.write_text(json.dumps({"program": program._asdict(), "texts": contents, "is_trial": True}))
             command = [sys.executable, "-c", _COMMAND, str(asked), str(answer)]
-            with open(os.devnull, "r+b") as nothing:
-                try:
-                    subprocess.run(
-                        command,
-                        cwd=self.folder,
-                        env=self.environment,
-                        stdin=nothing,
-                        stdout=nothing,
-                        stderr=nothing,
-                        timeout=seconds,
-                        check=False,
-                    )
-                except subprocess.TimeoutExpired:
-                    return {"outcome": "TIMEOUT"}
+            quiet = subprocess.DEVNULL
+            options: dict[str, Any] = {"cwd": self.folder, "env": self.environment, "timeout": seconds}
+            try:
+                subprocess.call(command, stdin=quiet, stdout=quiet, stderr=quiet, **options)
+            except subprocess.TimeoutExpired:
+                return {"outcome": "TIMEOUT"}
             found: dict[str, Any] = json.loads(answer.read_text()) if answer.exists() else {}
         return {"outcome": "FAILED", **found}
 
@@ -151,11 +141,10 @@ class Trial:
             if path not in texts:
                 texts[path] = Path(path).read_text(encoding="utf-8")
             lines = texts[path].split("\n")
-            if change.place.line > len(lines) or lines[change.place.line - 1].rstrip("\r") != change.before.rstrip(
-                "\r"
-            ):
+            index = change.place.line - 1
+            if index >= len(lines) or lines[index].rstrip("\r") != change.before.rstrip("\r"):
                 return None
-            lines[change.place.line - 1] = change.after
+            lines[index] = change.after
             texts[path] = "\n".join(lines)
         return texts
 

@@ -64,23 +64,6 @@ def no_devices(kind: Kind) -> Exception:
     return RuntimeError(_NO_DEVICES[kind])
 
 
-def started_in_fork(kind: Kind) -> Exception:
-    """Return the exception for the use of devices in a process forked from one that uses them."""
-    return RuntimeError(
-        f"Cannot re-initialize {kind.key} in forked subprocess. To use {kind.key} with multiprocessing, you must use "
-        "the 'spawn' start method"
-    )
-
-
-def no_float64() -> Exception:
-    """Return the exception for a tensor of float64 on MPS (mps/EmptyTensor.cpp)."""
-    return refusal(
-        "Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64. Please use float32 "
-        "instead.",
-        TypeError,
-    )
-
-
 _NAMES: Final = {
     torch.float16: "c10::Half",
     torch.bfloat16: "c10::BFloat16",
@@ -130,40 +113,12 @@ def two_devices(one: Any, other: Any) -> Exception:
     return refusal(f"Expected all tensors to be on the same device, but found at least two devices, {one} and {other}!")
 
 
-def not_for_the_kernel(number: int, kind: Kind) -> Exception:
-    """Return what a kernel raises for a 0-dim CPU tensor that it cannot read (cuda/Loops.cuh; xpu/sycl/Loops.h)."""
-    file, line, device = '"aten/src/ATen/native/cuda/Loops.cuh"', 118, "a CUDA device"
-    if kind is XPU:
-        file, line, device = '"xpu/sycl/Loops.h"', 646, "an XPU device"
-    return refusal(
-        f"iter.device(arg).is_{kind.name}() INTERNAL ASSERT FAILED at {file}:{line}, please report a bug to PyTorch. "
-        f"argument {number}: expected {device} but found cpu"
-    )
-
-
-def too_many_cpu_scalars() -> Exception:
-    """Return what TensorIterator raises for a second 0-dim CPU tensor beside tensors on a device."""
-    return refusal("Trying to pass too many CPU scalars to non-CPU kernel!")
-
-
-def index_elsewhere(device: Any) -> Exception:
-    """Return what indexing raises (aten/src/ATen/native/TensorAdvancedIndexingUtils.h)."""
-    return refusal(
-        f"indices should be either on cpu or on the same device as the indexed tensor ({device})",
-    )
-
-
 def other_storage(own: Any, source: Any) -> Exception:
     """Return what `Tensor.set_` raises (aten/src/ATen/native/Resize.h, checkSetStorage)."""
     return refusal(
         f'Attempted to set the storage of a tensor on device "{own}" to a storage on different device "{source}".  '
         "This is no longer allowed; the devices must match."
     )
-
-
-def wrong_generator(wanted: str, found: str) -> Exception:
-    """Return what a kernel raises for the generator of another type of device (ATen/core/Generator.h)."""
-    return refusal(f"Expected a '{wanted}' device type for generator but found '{found}'")
 
 
 def no_kernel(operator: str, kind: Kind) -> Exception:
