@@ -1,6 +1,6 @@
-"""What the guard costs: `python -m tests.guard.benchmark [--quick] [WORKLOAD…]`, in about twenty minutes.
+"""What a guard and a rehearsal cost: `python -m tests.guard.benchmark [--quick] [WORKLOAD…]`, in about twenty minutes.
 
-A variant is timed between two runs without a guard, in one process, and its ratio is to the mean of the two; what is
+A variant is timed between two runs without it, in one process, and its ratio is to the mean of the two; what is
 printed is the median over many such pairs, with quartiles. `none` between two runs of itself shows how far to trust
 them. Times are of the processor, since other work may run beside; on a machine that has nothing else to do they are the
 best. Each workload has a process of its own, and so has each figure of a long run: where things lie in the memory of a
@@ -22,28 +22,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
+from devlint_guard.rehearsal import rehearse
 from devlint_guard.session import Guard
 from torch import Tensor, nn
 
-Variant = Callable[[nn.Module], AbstractContextManager[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Workload:
-    """A training step to time.
-
-    Attributes:
-        build: makes the module and its input.
-        rounds, steps: how many pairs, and how many steps in each run.
-    """
-
-    build: Callable[[], tuple[nn.Module, Tensor]]
-    rounds: int
-    steps: int
-
+Step = Callable[[], None]
+Quartiles = tuple[float, float, float]
 
 CLASSES = 10
 WARM = 8
@@ -52,6 +39,9 @@ WARM = 8
 In the first three a guard does more, and ends that by changing the class of modules, which Python takes some steps to
 learn.
 """
+
+
+# --- workloads ----------------------------------------------------------------------------------------------
 
 
 class Block(nn.Module):
@@ -83,6 +73,21 @@ class Mean(nn.Module):
         return x.mean(self.dim)
 
 
+class Words(nn.Module):
+    """A GPT-2 of transformers that tells one class for each text."""
+
+    def __init__(self, width: int) -> None:
+        from transformers import GPT2Config, GPT2Model
+
+        super().__init__()
+        made: Any = GPT2Model
+        self.net = made(GPT2Config(vocab_size=64, n_positions=64, n_embd=width, n_layer=2, n_head=2))
+        self.last = nn.Linear(width, CLASSES)
+
+    def forward(self, x: Tensor) -> object:
+        return self.last(self.net(x).last_hidden_state.mean(1))
+
+
 def _mlp() -> tuple[nn.Module, Tensor]:
     layers: list[nn.Module] = [nn.Linear(32, 64), nn.ReLU()]
     for _ in range(3):
@@ -102,25 +107,85 @@ def _resnet() -> tuple[nn.Module, Tensor]:
     return nn.Sequential(*body), torch.randn(8, 3, 16, 16)
 
 
+def _gpt2(width: int = 32) -> tuple[nn.Module, Tensor]:
+    return Words(width), torch.randint(64, (4, 32))
+
+
+class Workload(NamedTuple):
+    """A training step to time.
+
+    Attributes:
+        build: makes the module and its input.
+        rounds, steps: how many pairs, and how many steps in each run.
+    """
+
+    build: Callable[[], tuple[nn.Module, Tensor]]
+    rounds: int
+    steps: int
+
+
 WORKLOADS = {
     "mlp": Workload(_mlp, 100, 20),
     "transformer": Workload(_transformer, 50, 2),
     "resnet": Workload(_resnet, 30, 1),
+    "gpt2": Workload(_gpt2, 30, 2),
+    "wide gpt2": Workload(lambda: _gpt2(512), 10, 1),
 }
+LONG_WORKLOAD = "mlp"
 
 
-VARIANTS: dict[str, Variant] = {
-    "none (again)": lambda module: contextlib.nullcontext(),
-    "module level": lambda module: Guard(module, level="module"),
-    "operator level": lambda module: Guard(module, level="deep"),
-    "  with ledger": lambda module: Guard(module, level="deep", ledger=True),
+@dataclass(slots=True)
+class Trained:
+    """A module, and a function that trains it by one step."""
+
+    workload: Workload
+    module: nn.Module
+    step: Step
+
+    @classmethod
+    def on(cls, device: str, workload: Workload) -> Trained:
+        """Build a workload on a device."""
+        torch.manual_seed(0)
+        module, batch = workload.build()
+        module, batch = module.to(device), batch.to(device)
+        target = torch.randint(CLASSES, (len(batch),)).to(device)
+        criterion = nn.CrossEntropyLoss()
+        optimizer = torch.optim.AdamW(module.parameters(), foreach=False)
+
+        def step() -> None:
+            optimizer.zero_grad()
+            criterion(module(batch), target).backward()
+            optimizer.step()
+
+        return cls(workload, module, step)
+
+    @contextlib.contextmanager
+    def guarded(self, **options: Any) -> Iterator[Step]:
+        """While the body runs, a guard watches the module; gives the step."""
+        with Guard(self.module, **options):
+            yield self.step
+
+    @contextlib.contextmanager
+    def rehearsed(self) -> Iterator[Step]:
+        """While the body runs, the workload is rehearsed; gives its step there."""
+        with rehearse():
+            yield Trained.on("cuda", self.workload).step
+
+
+# --- measurements -------------------------------------------------------------------------------------------
+
+NULL = "none (again)"
+VARIANTS: dict[str, Callable[[Trained], AbstractContextManager[Step]]] = {
+    NULL: lambda one: contextlib.nullcontext(one.step),
+    "module level": lambda one: one.guarded(level="module"),
+    "operator level": lambda one: one.guarded(level="deep"),
+    "  with ledger": lambda one: one.guarded(level="deep", ledger=True),
+    "rehearsal": lambda one: one.rehearsed(),
 }
-
 LIMITS = {
     "module level": {"mlp": 1.02, "transformer": 1.01, "resnet": 1.01},
     "operator level": {"mlp": 3.1, "transformer": 1.9, "resnet": 1.3},
 }
-LONG_WORKLOAD = "mlp"
 ADAPTIVE = "adaptive, long run"
 LONG_NULL = "  none after none"
 LONG_ROUNDS = 30
@@ -131,103 +196,68 @@ FIRST_PAIRS, LATER_PAIRS = 5, 20
 """So many pairs give one figure of such a run."""
 ADAPTIVE_LIMIT = 1.02
 
-Quartiles = tuple[float, float, float]
 
-
-def training_step(build: Callable[[], tuple[nn.Module, Tensor]]) -> tuple[nn.Module, Callable[[], None]]:
-    """A module, and a function that trains it by one step."""
-    torch.manual_seed(0)
-    module, batch = build()
-    target = torch.randint(CLASSES, (len(batch),))
-    criterion = nn.CrossEntropyLoss()
-    optimizer = torch.optim.AdamW(module.parameters(), foreach=False)
-
-    def step() -> None:
-        optimizer.zero_grad()
-        criterion(module(batch), target).backward()
-        optimizer.step()
-
-    return module, step
-
-
-def _time(step: Callable[[], None], steps: int, context: AbstractContextManager[Any], warm: int = WARM) -> float:
-    """Seconds for some steps; entering and leaving the context, and the first steps in it, do not count.
+def _time(steps: int, context: AbstractContextManager[Step], warm: int = WARM) -> float:
+    """Seconds for some steps. Without steps before, entering and leaving the context count, else they do not.
 
     What changes a class, as a guard does, makes Python forget what it has learnt of the code that uses it.
     """
-    with context:
+    start = time.process_time()
+    with context as step:
         for _ in range(warm):
             step()
-        start = time.process_time()
+        start = time.process_time() if warm else start
         for _ in range(steps):
             step()
-        return time.process_time() - start
+        end = time.process_time()
+    return (end if warm else time.process_time()) - start
 
 
-def _time_whole(step: Callable[[], None], steps: int, context: AbstractContextManager[Any], warm: int) -> float:
-    """As `_time`, with entering and leaving the context, and with the first steps in it."""
-    start = time.process_time()
-    with context:
-        for _ in range(steps):
-            step()
-    return time.process_time() - start
-
-
-def _ratio(
-    step: Callable[[], None],
-    steps: int,
-    context: AbstractContextManager[Any],
-    warm: int = WARM,
-    timed: Callable[..., float] = _time,
-) -> float:
+def _ratio(one: Trained, steps: int, context: AbstractContextManager[Step], warm: int = WARM) -> float:
     gc.collect()
     gc.disable()
-    before = _time(step, steps, contextlib.nullcontext(), warm)
-    taken = timed(step, steps, context, warm)
-    after = _time(step, steps, contextlib.nullcontext(), warm)
+    before = _time(steps, contextlib.nullcontext(one.step))
+    taken = _time(steps, context, warm)
+    after = _time(steps, contextlib.nullcontext(one.step))
     gc.enable()
     return 2 * taken / (before + after)
 
 
 def long_ratios() -> dict[str, float]:
     """A figure of a long run under a guard, and one of none after none."""
-    module, step = _settled(WORKLOADS[LONG_WORKLOAD])
-    return {
-        ADAPTIVE: _long_ratio(step, lambda: Guard(module)),
-        LONG_NULL: _long_ratio(step, contextlib.nullcontext),
-    }
+    one = _settled(WORKLOADS[LONG_WORKLOAD])
+    return {ADAPTIVE: _long_ratio(one, one.guarded), LONG_NULL: _long_ratio(one, lambda: VARIANTS[NULL](one))}
 
 
-def _long_ratio(step: Callable[[], None], context: Callable[[], AbstractContextManager[Any]]) -> float:
+def _long_ratio(one: Trained, context: Callable[[], AbstractContextManager[Step]]) -> float:
     """Of a long run in a context, entered and left within the time.
 
     It is put together from its beginning and the rest, each the median of many short pairs: in the seconds that a
     long run takes, the speed of a machine drifts by more than what is measured.
     """
-    first = statistics.median(_ratio(step, FIRST, context(), timed=_time_whole) for _ in range(FIRST_PAIRS))
-    later = statistics.median(_ratio(step, FIRST, context(), warm=FIRST) for _ in range(LATER_PAIRS))
+    first = statistics.median(_ratio(one, FIRST, context(), warm=0) for _ in range(FIRST_PAIRS))
+    later = statistics.median(_ratio(one, FIRST, context(), warm=FIRST) for _ in range(LATER_PAIRS))
     return (FIRST * first + (LONG - FIRST) * later) / LONG
 
 
-def _settled(workload: Workload) -> tuple[nn.Module, Callable[[], None]]:
-    """A module and its training step, once every variant has been in use."""
-    module, step = training_step(workload.build)
+def _settled(workload: Workload) -> Trained:
+    """A workload, once every variant has been in use."""
+    one = Trained.on("cpu", workload)
     for variant in VARIANTS.values():
-        _time(step, 2, variant(module))
+        _time(2, variant(one))
     gc.freeze()  # what is there by now costs no collection any more
-    return module, step
+    return one
 
 
 def ratios(name: str, quick: bool) -> dict[str, Quartiles]:
     """For each variant the quartiles of its ratios to no guard."""
-    workload = WORKLOADS[name]
-    module, step = _settled(workload)
+    one = _settled(WORKLOADS[name])
     found: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
     order = list(VARIANTS)
-    for _ in range(max(3, workload.rounds // (10 if quick else 1))):
+    for _ in range(max(3, one.workload.rounds // (10 if quick else 1))):
         random.shuffle(order)
         for chosen in order:
-            found[chosen].append(_ratio(step, workload.steps, VARIANTS[chosen](module)))
+            found[chosen].append(_ratio(one, one.workload.steps, VARIANTS[chosen](one)))
     return {measured: _quartiles(values) for measured, values in found.items()}
 
 
@@ -241,18 +271,16 @@ def _quartiles(values: list[float]) -> Quartiles:
 
 def _table(measured: dict[str, dict[str, Quartiles]]) -> Iterator[str]:
     """A row for each variant, with its limits; `~` where the null comparison is as far off."""
-    width = max(map(len, [*VARIANTS, ADAPTIVE])) + 2
-    yield " " * width + "".join(f"{name:>30}" for name in measured)
-    for variant in VARIANTS:
-        cells = []
-        for name, found in measured.items():
-            limit = LIMITS.get(variant, {}).get(name)
-            cells.append(_cell(found[variant], limit, found["none (again)"]))
-        yield variant.ljust(width) + "".join(f"{cell:>30}" for cell in cells)
-    if LONG_WORKLOAD in measured:
-        found = measured[LONG_WORKLOAD]
-        yield f"{ADAPTIVE.ljust(width)}{_cell(found[ADAPTIVE], ADAPTIVE_LIMIT, found[LONG_NULL]):>30}"
-        yield f"{LONG_NULL.ljust(width)}{_cell(found[LONG_NULL], None, found[LONG_NULL]):>30}"
+    limits = {**LIMITS, ADAPTIVE: {LONG_WORKLOAD: ADAPTIVE_LIMIT}}
+    rows = [*VARIANTS, *([ADAPTIVE, LONG_NULL] if LONG_WORKLOAD in measured else [])]
+    yield " " * 20 + "".join(f"{name:>30}" for name in measured)
+    for row in rows:
+        null = LONG_NULL if row in (ADAPTIVE, LONG_NULL) else NULL
+        cells = [
+            _cell(found[row], limits.get(row, {}).get(name), found[null]) if row in found else ""
+            for name, found in measured.items()
+        ]
+        yield row.ljust(20) + "".join(f"{cell:>30}" for cell in cells)
 
 
 def _cell(quartiles: Quartiles, limit: float | None, null: Quartiles) -> str:
@@ -272,17 +300,12 @@ def main() -> None:
     parser.add_argument("--only", help=argparse.SUPPRESS)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    if options.only == "long":
-        print(json.dumps(long_ratios()))
-        return
     if options.only:
-        print(json.dumps(ratios(options.only, options.quick)))
+        print(json.dumps(long_ratios() if options.only == "long" else ratios(options.only, options.quick)))
         return
     quick = ["--quick"] if options.quick else []
     print(f"torch {torch.__version__}, Python {platform.python_version()}, {platform.machine()}, one thread")
-    print(
-        "ratios to no guard, median and quartiles; ≤ is the limit, ! is over it, ~ over it by no more than the null\n"
-    )
+    print("ratios to none, median and quartiles; ≤ is the limit, ! is over it, ~ over it by no more than the null\n")
     measured = {name: _run(name, quick) for name in options.workloads}
     if LONG_WORKLOAD in measured:
         figures = [_run("long", quick) for _ in range(LONG_ROUNDS // (10 if options.quick else 1))]
@@ -293,7 +316,7 @@ def main() -> None:
 def _run(what: str, options: list[str]) -> Any:
     """What a process of its own has measured."""
     command = [sys.executable, "-m", "tests.guard.benchmark", *options, "--only", what]
-    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[-1])
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any
 
@@ -25,15 +25,20 @@ NEW = ("new_empty", "new_full", "new_ones", "new_tensor", "new_zeros")
 
 def install(replaced: Replacements) -> None:
     """Replaces the factories of torch and those of tensors."""
+    for module, name in (*constructors(), (torch, "from_numpy")):
+        replaced.put_function(module, name, _noting(getattr(module, name), f"torch.{name}"))
+    for name in NEW:
+        replaced.put(Tensor, name, _noting(getattr(Tensor, name), f"Tensor.{name}"))
+
+
+def constructors() -> Iterator[tuple[Any, str]]:
+    """The module and the name of each function of torch that makes a tensor and can be told a device."""
     known = _device_constructors()
     for module in (torch, torch.fft):
         for name, value in list(vars(module).items()):
             if callable(value) and (value in known or getattr(value, "__wrapped__", None) in known):
-                replaced.put_function(module, name, _noting(value, f"torch.{name}"))
-    for name in (*LIKE, "from_numpy"):
-        replaced.put_function(torch, name, _noting(getattr(torch, name), f"torch.{name}"))
-    for name in NEW:
-        replaced.put(Tensor, name, _noting(getattr(Tensor, name), f"Tensor.{name}"))
+                yield module, name
+    yield from ((torch, name) for name in LIKE)
 
 
 # A tracer's tensors are none of the program's, and torch 2.6 frees what refers weakly to their storages once too often.

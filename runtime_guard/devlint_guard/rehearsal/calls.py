@@ -12,11 +12,10 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from devlint_guard.program.replacements import Replacements
-from devlint_guard.record.factories import LIKE
+from devlint_guard.record.factories import constructors
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.aside import ASIDE
 from devlint_guard.rehearsal.dispatch import MARKS, RehearsalMode, marked
@@ -35,13 +34,9 @@ _SPARSE = ("bsc", "bsr", "compressed", "coo", "csc", "csr")
 
 def install(replaced: Replacements) -> None:
     """Replace the functions of `torch`."""
-    constructors = _device_constructors()
-    for module in (torch, torch.fft):
-        for name, value in list(vars(module).items()):
-            if callable(value) and value in constructors and name not in _FROM_DATA:
-                replaced.around(module, name, _marking)
-    for name in LIKE:
-        replaced.around(torch, name, _marking)
+    for module, name in constructors():
+        if name not in _FROM_DATA:
+            replaced.around(module, name, _marking)
     for name in ("new_empty", "new_empty_strided", "new_full", "new_ones", "new_zeros"):
         replaced.around(Tensor, name, _marking)
     for name in _FROM_DATA:
