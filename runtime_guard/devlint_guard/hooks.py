@@ -7,7 +7,6 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import Any
 
 from devlint_guard.errors import DeviceMismatchError
@@ -21,26 +20,13 @@ def install_excepthook() -> Callable[[], None]:
 
     From now on the process records where tensors come from.
     """
-    previous = sys.excepthook
-
-    def hook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-        annotate(error)
-        with in_colour(error) if previous is sys.__excepthook__ else contextlib.nullcontext():
-            previous(kind, error, traceback)
-
-    sys.excepthook = hook
     installed.begin()
     ends = contextlib.ExitStack()
     ends.callback(installed.end)
+    ends.callback(_explain_in(sys, sys.__excepthook__, lambda kind, error, traceback: error))
     ends.callback(explain_threads())
     ends.enter_context(_cells_explained())
-
-    def uninstall() -> None:
-        if sys.excepthook is hook:
-            sys.excepthook = previous
-        ends.close()
-
-    return uninstall
+    return ends.close
 
 
 def show(error: BaseException) -> None:
@@ -52,22 +38,27 @@ def show(error: BaseException) -> None:
 
 def explain_threads() -> Callable[[], None]:
     """Makes uncaught device errors of other threads end with their explanation; returns the way back."""
-    previous = threading.excepthook
+    return _explain_in(threading, threading.__excepthook__, lambda args: args.exc_value)
 
-    def hook(args: threading.ExceptHookArgs) -> None:
-        error = args.exc_value
+
+def _explain_in(owner: Any, plain: object, error_of: Callable[..., BaseException | None]) -> Callable[[], None]:
+    """Makes the `excepthook` of a module explain the error that it is given."""
+    previous = owner.excepthook
+
+    def hook(*args: Any) -> None:
+        error = error_of(*args)
         if error is None:
-            previous(args)
+            previous(*args)
             return
         annotate(error)
-        with in_colour(error) if previous is threading.__excepthook__ else contextlib.nullcontext():
-            previous(args)
+        with in_colour(error) if previous is plain else contextlib.nullcontext():
+            previous(*args)
 
     def uninstall() -> None:
-        if threading.excepthook is hook:
-            threading.excepthook = previous
+        if owner.excepthook is hook:
+            owner.excepthook = previous
 
-    threading.excepthook = hook
+    owner.excepthook = hook
     return uninstall
 
 

@@ -67,9 +67,11 @@ def prepare(target: str, arguments: Sequence[str], as_module: bool) -> ModuleSpe
     Raises:
         GuardUsageError: there is no such program.
     """
-    _enter_folder_of(target, as_module)
+    path = Path(target)
+    if sys.version_info < (3, 11) or not sys.flags.safe_path:  # where Python would put it, instead of devlint's folder
+        sys.path[:1] = [os.getcwd() if as_module else os.path.realpath(path if _holds_main(path) else path.parent)]
     sys.argv = [target, *arguments]
-    return _module(target) if as_module else _script(target)
+    return _module(target) if as_module else _script(path)
 
 
 def run_prepared(spec: ModuleSpec, watch: contextlib.AbstractContextManager[object] | None = None) -> None:
@@ -83,29 +85,19 @@ def run_prepared(spec: ModuleSpec, watch: contextlib.AbstractContextManager[obje
         exec(spec.loader.get_code(spec.name), main.__dict__)  # type: ignore[union-attr]
 
 
-def _enter_folder_of(target: str, as_module: bool) -> None:
-    """Makes imports start at the folder that Python would use, in place of the entry of devlint's own start."""
-    if sys.flags.safe_path if sys.version_info >= (3, 11) else False:
-        return
-    path = Path(target)
-    folder = os.getcwd() if as_module else os.path.realpath(path if _holds_main(path) else path.parent)
-    sys.path[:1] = [str(folder)]
-
-
 def _holds_main(path: Path) -> bool:
     return path.is_dir() or path.suffix in {".zip", ".pyz"}
 
 
-def _script(target: str) -> ModuleSpec:
-    path = Path(target)
+def _script(path: Path) -> ModuleSpec:
     if _holds_main(path):
         found = PathFinder.find_spec("__main__", [str(path.resolve())])
         if found is None:
-            raise GuardUsageError(f"{target} holds no __main__.py")
+            raise GuardUsageError(f"{path} holds no __main__.py")
         return found
     if not path.is_file():
-        raise GuardUsageError(f"there is no script {target}")
-    file = os.path.abspath(target)
+        raise GuardUsageError(f"there is no script {path}")
+    file = os.path.abspath(path)
     found = importlib.util.spec_from_file_location("__main__", file, loader=_ScriptLoader("__main__", file))
     assert found is not None
     return found

@@ -24,7 +24,6 @@ from devlint_guard.program.frames import (
     node_carried,
     place_in,
     place_of,
-    source_of,
     text_of,
     user_site,
 )
@@ -112,9 +111,9 @@ def _sliced(scene: Scene, term: Term) -> tuple[Role, str]:
     base: ast.expr = term.node
     while isinstance(base, ast.Subscript):
         base = base.value
-    source = None if base is term.node or scene.user is None else source_of(scene.user)
-    if source is not None and scene.user is not None:
-        value = Reader.at(scene.user, source).value(base)
+    reader = None if base is term.node or scene.user is None else Reader.at(scene.user)
+    if reader is not None:
+        value = reader.value(base)
         if isinstance(value, torch.Tensor) and str(value.device) == term.device:
             found = naming.name_of(value, scene.roots)
             if found.qualified:

@@ -85,21 +85,18 @@ def operation_at(site: Site) -> Operation | None:
 
     Where only the statement is known (CPython 3.10), the operation in it whose terms are apart.
     """
-    source, node = source_of(site), node_at(site)
-    if source is None or node is None:
+    reader, node = Reader.at(site), node_at(site)
+    if reader is None or node is None:
         return None
     if isinstance(node, ast.stmt) and not isinstance(node, (ast.Expr, ast.AugAssign)):
-        return part_at(site, node) or Reader.at(site, source).operation(node)
-    return Reader.at(site, source).operation(node)
+        return part_at(site, node) or reader.operation(node)
+    return reader.operation(node)
 
 
 def part_at(site: Site, node: ast.AST) -> Operation | None:
     """The first operation in a node whose terms are apart; None where all are together."""
-    source = source_of(site)
-    if source is None:
-        return None
-    reader = Reader.at(site, source)
-    found = (reader.operation(part) for part in _operations(node))
+    reader = Reader.at(site)
+    found = () if reader is None else (reader.operation(part) for part in _operations(node))
     return next((operation for operation in found if len(operation.devices) > 1), None)
 
 
@@ -119,9 +116,10 @@ class Reader:
         self._globals = more_names
 
     @classmethod
-    def at(cls, site: Site, source: Source) -> Reader:
-        """The reader of a frame."""
-        return cls(source, site.frame.f_locals, site.frame.f_globals)
+    def at(cls, site: Site) -> Reader | None:
+        """The reader of a frame; None where its source cannot be had."""
+        source = source_of(site)
+        return None if source is None else cls(source, site.frame.f_locals, site.frame.f_globals)
 
     # --- the operation ---
 
@@ -186,22 +184,20 @@ class Reader:
                 yield from (child for child in ast.walk(node) if isinstance(child, (ast.Name, ast.Attribute)))
 
     def _assignment_to(self, target: ast.expr) -> ast.expr | None:
-        if isinstance(getattr(target, "ctx", None), ast.Store):
-            for node in ast.walk(self._source.tree):
-                if isinstance(node, ast.Assign) and target in node.targets:
-                    return node.value
-        return None
+        is_stored = isinstance(getattr(target, "ctx", None), ast.Store)
+        assigned = (node for node in ast.walk(self._source.tree) if is_stored and isinstance(node, ast.Assign))
+        return next((node.value for node in assigned if target in node.targets), None)
 
     def _name(self, node: ast.AST) -> str:
         match node:
             case ast.Call():
                 return self._callee_name(node.func)
             case ast.BinOp():
-                return _SYMBOLS.get(type(node.op), "…")
+                return _symbol(node.op)
             case ast.AugAssign():
-                return _SYMBOLS.get(type(node.op), "…") + "="
+                return _symbol(node.op) + "="
             case ast.Compare():
-                return _SYMBOLS.get(type(node.ops[0]), "…")
+                return _symbol(node.ops[0])
             case ast.Subscript():
                 return "[…] =" if isinstance(node.ctx, ast.Store) else "[…]"
             case ast.expr():
@@ -209,8 +205,7 @@ class Reader:
         return ""
 
     def _callee_name(self, func: ast.expr) -> str:
-        """The called function: the full name for a public function of torch, the short name for a method of a
-        tensor."""
+        """The called function: a public function of torch by its full name, a method of a tensor by its short one."""
         value = self.value(func)
         if isinstance(func, ast.Attribute) and value is UNKNOWN:
             return func.attr
@@ -412,11 +407,9 @@ class Reader:
         name = getattr(function, "__name__", "")
         if name in FACTORIES and _is_torchs(function, name):
             # The old constructors take no device, and a generator draws only on devices of its own type.
-            return "move" if name.endswith("Tensor") or self._has_generator(node) else "keyword"
+            drawn = any(one.arg == "generator" and self.value(one.value) is not None for one in node.keywords)
+            return "move" if drawn or name.endswith("Tensor") else "keyword"
         return "move" if _is_torchs(function, "from_numpy") else ""
-
-    def _has_generator(self, node: ast.Call) -> bool:
-        return any(one.arg == "generator" and self.value(one.value) is not None for one in node.keywords)
 
     def _is_factory(self, node: ast.expr) -> bool:
         """Whether a call creates a tensor from no other, with no device given."""
@@ -427,6 +420,12 @@ class Reader:
         if name not in FACTORIES or not _is_torchs(function, name):
             return False
         return not any(self.device(argument) is not None for argument in node.args)
+
+
+def _symbol(operator: ast.operator | ast.cmpop) -> str:
+    one = ast.Name("x")
+    both = ast.BinOp(one, operator, one) if isinstance(operator, ast.operator) else ast.Compare(one, [operator], [one])
+    return ast.unparse(both)[2:-2]
 
 
 def _is_torchs(function: object, name: str) -> bool:
@@ -501,29 +500,6 @@ def _grouped(text: str, node: ast.expr, tensors: list[tuple[str, torch.Tensor]])
 
 _PLAIN: Final = (bool, int, float, str, type(None))
 """Types whose values compare without code of the program."""
-
-_SYMBOLS: Final[dict[type[ast.AST], str]] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.MatMult: "@",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.In: "in",
-}
 
 _SAME_DEVICE_ATTRIBUTES: Final = frozenset("T mT H mH real imag data grad values indices".split())
 

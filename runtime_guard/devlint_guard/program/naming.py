@@ -124,16 +124,13 @@ def module_path(module: nn.Module, roots: Roots) -> str:
 
 def names_of_parameter(parameter: torch.Tensor, roots: Roots) -> list[str]:
     """The paths under which modules of one root hold a parameter: several where it is tied."""
-    for name, root in roots.items():
-        found = [
-            f"{path}.{key}"
-            for path, module in paths_of_modules(root, name)
-            for key, value in table_of(module, "_parameters")
-            if value is parameter
-        ]
-        if found:
-            return found
-    return []
+    held = ([path for path, one in _parameters_in(name, root) if one is parameter] for name, root in roots.items())
+    return next(filter(None, held), [])
+
+
+def _parameters_in(name: str, root: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    for path, module in paths_of_modules(root, name):
+        yield from ((f"{path}.{key}", one) for key, one in table_of(module, "_parameters") if one is not None)
 
 
 def paths_of_modules(root: nn.Module, name: str) -> Iterator[tuple[str, nn.Module]]:
@@ -154,11 +151,7 @@ def paths_of_modules(root: nn.Module, name: str) -> Iterator[tuple[str, nn.Modul
 
 
 def _modules_of_container(value: object, path: str, depth: int = 0) -> Iterator[tuple[str, nn.Module]]:
-    items: Iterable[tuple[object, object]] = ()
-    if isinstance(value, (list, tuple)):
-        items = enumerate(value)
-    elif isinstance(value, dict):
-        items = value.items()
+    items = enumerate(value) if isinstance(value, (list, tuple)) else value.items() if isinstance(value, dict) else ()
     for key, one in items:
         if isinstance(one, nn.Module):
             yield f"{path}[{key!r}]", one
@@ -178,24 +171,14 @@ def roots_on(sites: Sequence[Site]) -> dict[str, nn.Module]:
     """
     found: dict[str, nn.Module] = {}
     held: set[int] = set()
-    for site in sites:
-        if site.is_user:
-            named = _modules_in({**site.frame.f_globals, **site.frame.f_locals})
-            for key, module in named.items():
-                _add_root(key, module, found, held)
-    for module in modules_on(sites):
-        _add_root(type(module).__name__, module, found, held)
+    users = ({**site.frame.f_globals, **site.frame.f_locals} for site in sites if site.is_user)
+    named = [item for names in users for item in _modules_in(names).items()]
+    for name, module in (*named, *(("self", module) for module in modules_on(sites))):
+        key = type(module).__name__ if name == "self" else name
+        if id(module) not in held and key not in found:
+            found[key] = module
+            held.update(id(inner) for _, inner in paths_of_modules(module, name))
     return found
-
-
-def _add_root(name: str, module: nn.Module, found: dict[str, nn.Module], held: set[int]) -> None:
-    if id(module) in held:
-        return
-    key = type(module).__name__ if name == "self" else name
-    if key in found:
-        return
-    found[key] = module
-    held.update(id(inner) for _, inner in paths_of_modules(module, name))
 
 
 def _modules_in(names: Mapping[str, object]) -> dict[str, nn.Module]:
@@ -272,12 +255,9 @@ def optimizers_in(frames: Iterable[FrameType]) -> list[torch.optim.Optimizer]:
 
 
 def _gradient(tensor: torch.Tensor, roots: Roots) -> Name | None:
-    for name, root in roots.items():
-        for path, module in paths_of_modules(root, name):
-            for key, parameter in table_of(module, "_parameters"):
-                if parameter is not None and parameter.grad is tensor:
-                    return Name(f"{path}.{key}.grad", Role.GRADIENT, f"{path}.{key}")
-    return None
+    parameters = (one for name, root in roots.items() for one in _parameters_in(name, root))
+    found = next((path for path, one in parameters if one.grad is tensor), None)
+    return None if found is None else Name(f"{found}.grad", Role.GRADIENT, found)
 
 
 def _variable(tensor: torch.Tensor, frames: Sequence[FrameType]) -> tuple[str, Role]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -58,11 +59,11 @@ def coloured(text: str) -> str:
     for line in text.split("\n"):
         if _HEAD.match(line):
             is_inside, has_marks = True, False
-        match = next(filter(None, (shape.match(line) for shape, _ in _SHAPES)), None) if is_inside else None
+        matches = ((shape.match(line), colours) for shape, colours in _SHAPES if is_inside)
+        match, colours = next((one for one in matches if one[0] is not None), (None, ()))
         if match is None:
             lines.append(line)
             continue
-        colours = next(colours for shape, colours in _SHAPES if shape is match.re)
         if match.re is _MARKS:
             colours = (_BLUE, _BLUE if has_marks else _RED)
             has_marks = True
@@ -91,10 +92,8 @@ _SHAPES: Sequence[tuple[re.Pattern[str], Sequence[str]]] = (
 
 def wants_colour(stream: TextIO) -> bool:
     """Whether a stream is a terminal that shows colours; `NO_COLOR` and `FORCE_COLOR` decide before that."""
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
+    if os.environ.get("NO_COLOR") or os.environ.get("FORCE_COLOR"):
+        return not os.environ.get("NO_COLOR")
     if os.environ.get("TERM") == "dumb":
         return False
     try:
@@ -262,25 +261,14 @@ def _told(finding: Finding, history: Sequence[Step]) -> Iterator[Step | int]:
     and has to be looked at where it is moved.
     """
     changed = {(one.place.file, one.place.line) for one in finding.changes}
+    others = [step.place is None or (step.place.file, step.place.line) not in changed for step in history]
     last = len(history) - 1
     to_end = {number: min(number, last - number) for number in range(len(history))}
-    first = sorted(to_end, key=lambda number: (not _is_at(history[number], changed), to_end[number]))[:_MOST_STEPS]
+    first = sorted(to_end, key=lambda number: (others[number], to_end[number]))[:_MOST_STEPS]
     shown = {*first, *(number for number in to_end if {number - 1, number + 1} <= set(first))}  # a count is no shorter
-    hidden = 0
-    for number, step in enumerate(history):
-        if number not in shown:
-            hidden += 1
-            continue
-        if hidden:
-            yield hidden
-        hidden = 0
-        yield step
-    if hidden:
-        yield hidden
-
-
-def _is_at(step: Step, lines: set[tuple[str, int]]) -> bool:
-    return step.place is not None and (step.place.file, step.place.line) in lines
+    for is_shown, group in itertools.groupby(to_end, shown.__contains__):
+        numbers = list(group)
+        yield from (history[number] for number in numbers) if is_shown else (len(numbers),)
 
 
 _MOST_STEPS = 4

@@ -21,23 +21,16 @@ from devlint_guard.report.record import Held, Part, Program
 
 
 def tree_of(name: str, module: nn.Module) -> Part:
-    """The tree of a module; a module that stands in several places is shown in the first.
-
-    Args:
-        name: of the root.
-        module: it.
-    """
+    """The tree of a module, as a root with a name; a module that stands in several places is shown in the first."""
     registered = {id(tensor) for tensor in registered_in(module)}
     return _part(name, module, registered, set())
 
 
 def _part(name: str, module: nn.Module, registered: set[int], seen: set[int]) -> Part:
     seen.add(id(module))
-    parts = []
-    for key, child in table_of(module, "_modules"):
-        if child is not None and id(child) not in seen:
-            parts.append(_part(key, child, registered, seen))
-    return Part(name, type(module).__name__, tuple(_tensors(module, registered)), tuple(parts))
+    children = (one for one in table_of(module, "_modules") if one[1] is not None)
+    parts = tuple(_part(key, child, registered, seen) for key, child in children if id(child) not in seen)
+    return Part(name, type(module).__name__, tuple(_tensors(module, registered)), parts)
 
 
 def _tensors(module: nn.Module, registered: set[int]) -> Iterator[Held]:
@@ -62,11 +55,7 @@ def program(seconds: float, ended: str) -> Program:
 
 
 def end_of(error: BaseException | None) -> str:
-    """How a program ends, as `Program.ended` has it.
-
-    Args:
-        error: the one that ends it; None if it comes to its end.
-    """
+    """How a program ends, as `Program.ended` has it, with the error that ends it if there is one."""
     if error is None:
         return "finished"
     if isinstance(error, SystemExit) and (error.code is None or isinstance(error.code, int)):
