@@ -37,15 +37,6 @@ class Net(nn.Linear):
 train(Net(2, 2))
 
 
-# --- parameters_raises
-class Net(nn.Linear):
-    def parameters(self, recurse=True):
-        raise KeyError("no parameters here")
-
-
-train(Net(2, 2))
-
-
 # --- modules_and_children_have_another_meaning
 class Net(nn.Module):
     def __init__(self):
@@ -108,26 +99,6 @@ for _ in range(3):
         print(Net()(x))
     except AttributeError as error:
         print(error)
-
-
-# --- getattr_is_overridden
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.inner = nn.Linear(2, 2)
-
-    def __getattr__(self, name):
-        try:
-            return super().__getattr__(name)
-        except AttributeError:
-            print("looked up", name)
-            return getattr(self.inner, name)
-
-    def forward(self, x):
-        return nn.functional.linear(x, self.weight, self.bias)
-
-
-train(Net())
 
 
 # --- getattribute_is_overridden
@@ -298,18 +269,6 @@ train(net)
 del net.forward
 train(net, 1)
 
-# --- hooks_in_order
-net = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
-seen = []
-for index, module in enumerate(net.modules()):
-    module.register_forward_pre_hook(lambda m, a, index=index: seen.append(("pre", index)))
-    module.register_forward_hook(lambda m, a, o, index=index: seen.append(("post", index)))
-    module.register_full_backward_pre_hook(lambda m, g, index=index: seen.append(("back", index)))
-    module.register_full_backward_hook(lambda m, a, b, index=index: seen.append(("backed", index)))
-torch.nn.modules.module.register_module_forward_pre_hook(lambda m, a: seen.append(("all", type(m).__name__)))
-train(net)
-print(seen)
-
 # --- hooks_of_optimizers_in_order
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
@@ -352,17 +311,6 @@ file = io.BytesIO()
 torch.save(net, file)
 file.seek(0)
 print(torch.load(file, weights_only=False)(x).shape, sorted(vars(net)))
-
-# --- nothing_is_kept_alive
-net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
-train(net)
-given = torch.ones(2, 2)
-net(given)
-references = [weakref.ref(net), weakref.ref(net[0]), weakref.ref(net[0].weight), weakref.ref(given)]
-del net, given
-print([one() is None for one in references])
-gc.collect()
-print([one() is None for one in references])
 
 
 # --- modules_end_when_they_are_dropped
@@ -501,22 +449,6 @@ other = nn.Linear(2, 2)
 prune.l1_unstructured(other, "weight", amount=0.5)
 train(other)
 print(type(net).__name__, sorted(vars(other)))
-
-
-# --- state_dicts_with_hooks_and_extra_state
-class Net(nn.Linear):
-    def get_extra_state(self):
-        return {"seen": 3}
-
-    def set_extra_state(self, state):
-        print("given", state)
-
-
-net = Net(2, 2)
-net._register_state_dict_hook(lambda m, s, p, l: s.update(extra=torch.ones(1)))
-train(net)
-print(net.state_dict().keys())
-net.load_state_dict({key: value for key, value in net.state_dict().items() if key != "extra"})
 
 
 # --- a_metaclass_that_counts_calls

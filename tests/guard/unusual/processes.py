@@ -27,11 +27,6 @@ def train(count=5):
     return loss.item()
 
 
-# --- exit_with_a_code
-print(train())
-sys.exit(3)
-
-
 # --- exit_inside_of_a_module
 class Net(nn.Module):
     def forward(self, x):
@@ -93,16 +88,6 @@ def work():
 atexit.register(print, "at exit")
 work()
 
-
-# --- interrupted_inside_of_a_module
-class Net(nn.Module):
-    def forward(self, x):
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(5)
-
-
-with torch.inference_mode():
-    Net()(torch.ones(1))
 
 # --- an_interruption_that_is_caught
 for _ in range(5):

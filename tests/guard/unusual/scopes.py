@@ -116,18 +116,6 @@ for _ in range(5):
     print(infer(2), train())
 
 
-# --- a_generator_suspended_inside_of_inference_mode
-def batches():
-    with torch.inference_mode():
-        for index in range(12):
-            yield net(torch.full((1, 2), float(index)))
-
-
-for batch in batches():
-    print(batch.sum().item(), torch.is_inference_mode_enabled())
-print(infer(3))
-
-
 # --- a_generator_closed_inside_of_inference_mode
 def batches():
     with torch.inference_mode():
@@ -180,18 +168,6 @@ torch.set_grad_enabled(False)
 print(infer(5))
 torch.set_grad_enabled(True)
 print(train(5), infer(2))
-
-# --- set_grad_enabled_by_phase
-for phase in ("train", "val", "train", "val"):
-    net.train(phase == "train")
-    for _ in range(3):
-        with torch.set_grad_enabled(phase == "train"):
-            loss = net(torch.ones(4, 2)).square().mean()
-            if phase == "train":
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
-    print(phase, loss.item())
 
 # --- an_exit_stack_of_scopes
 with contextlib.ExitStack() as stack:
