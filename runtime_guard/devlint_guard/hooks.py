@@ -84,10 +84,9 @@ def _cells_explained() -> Iterator[None]:
 
 @contextlib.contextmanager
 def in_colour(error: BaseException, *, always: bool = False) -> Iterator[None]:
-    """Within, the notes of an error have colours, if standard error shows them.
+    """Within, the notes of an error have colours, if standard error shows them; those of its causes stay as they are.
 
     Args:
-        error: it; those that it was raised from keep theirs.
         always: standard error is not asked; `NO_COLOR` still holds.
     """
     if not (wants_colour(sys.stderr) or (always and not os.environ.get("NO_COLOR"))):

@@ -557,7 +557,7 @@ def _device(text: str | torch.device | None) -> torch.device | None:
 
 def _repeat_key(mismatch: Mismatch, frame: FrameType) -> tuple[Any, ...]:
     """Equal for one mismatch, seen again: what a report would say is not worked out twice."""
-    devices = tuple((name, tensor.device) for name, tensor in (*mismatch.own, *mismatch.given))
+    devices = tuple((name, tensor.device) for name, tensor, _ in (*mismatch.own, *mismatch.given))
     caller = user_frame(frame)
     place = None if caller is None else (caller.f_code, caller.f_lasti)
     return id(mismatch.module), devices, place

@@ -76,12 +76,8 @@ class Name(NamedTuple):
 def name_of(tensor: torch.Tensor, roots: Roots, frames: Sequence[FrameType] = ()) -> Name:
     """What a tensor is called: searched in the roots, then in optimizers, gradients and variables of `frames`.
 
-    A view without a name has the name of its base.
-
-    Args:
-        tensor: it.
-        roots: see `Roots`.
-        frames: outermost first; the innermost name of the user's own code is taken.
+    A view without a name has the name of its base. Of `frames`, which begin with the outermost, the innermost name of
+    the user's own code is taken.
     """
     qualified, role = _registered(tensor, roots)
     variable, variable_role = _variable(tensor, frames)

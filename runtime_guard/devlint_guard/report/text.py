@@ -28,11 +28,8 @@ def render_all(findings: Iterable[Finding], colour: bool = False) -> str:
 def render(finding: Finding, colour: bool = False) -> str:
     """One finding in a screen of 80 columns: the culprit, its line, where that came from, one change.
 
-    Lines of source that are longer show the part with the marks. Lines of the change are whole.
-
-    Args:
-        finding: it.
-        colour: whether to write escape sequences for a terminal.
+    Lines of source that are longer show the part with the marks. Lines of the change are whole. Colours are escape
+    sequences for a terminal.
     """
     lines = list(_headline(finding))
     if finding.place is not None:

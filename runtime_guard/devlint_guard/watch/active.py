@@ -98,14 +98,12 @@ class Entry(NamedTuple):
         return any(one is module for root in self.modules for _, one in paths_of_modules(root, ""))
 
 
-class EveryClass:
-    """Contains everything."""
-
+class _EveryClass:
     def __contains__(self, item: object) -> bool:
         return True
 
 
-_EVERY_CLASS = EveryClass()
+_EVERY_CLASS = _EveryClass()
 _lock = threading.RLock()
 _entries: tuple[Entry, ...] = ()
 _receivers: tuple[tuple[Receiver, Roots], ...] = ()
@@ -182,9 +180,8 @@ class _Listener:
         if entry is None:
             return None
         with Undisturbed(entry.receiver.step_back):
-            if not (entry.receiver.strict or may_be_certain(module)):
-                return None
-            mismatch = Mismatch.of(module, args, kwargs)
+            may_matter = entry.receiver.strict or may_be_certain(module)
+            mismatch = Mismatch.of(module, args, kwargs) if may_matter else None
             if mismatch is not None and (mismatch.certain or entry.receiver.strict):
                 return functools.partial(_run, entry, mismatch, args, kwargs)
         return None

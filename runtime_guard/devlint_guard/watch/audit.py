@@ -26,12 +26,7 @@ from devlint_guard.watch.sentences import ties_among
 
 
 def audit(roots: Roots, expect: torch.device | None = None) -> Iterator[Finding]:
-    """Looks through each root once.
-
-    Args:
-        roots: the modules to look at, by name.
-        expect: where all tensors are to be; an index counts only where it has one.
-    """
+    """Looks through each root once; on the device where all tensors are to be, an index counts if it has one."""
     for name, root in roots.items():
         modules = list(modules_in(root))
         registered = {id(module) for module in modules}
@@ -50,13 +45,7 @@ def audit(roots: Roots, expect: torch.device | None = None) -> Iterator[Finding]
 
 
 def audit_called(module: Module, frame: FrameType, expect: torch.device | None) -> Iterator[Finding]:
-    """Looks through a module that is about to be called, at the line that calls it.
-
-    Args:
-        module: it.
-        frame: the one that calls it.
-        expect: see `audit`.
-    """
+    """Looks through a module that is about to be called, at the line where a frame calls it."""
     # Replicas of DataParallel live for one call; and what is traced must not see that sizes are read.
     if "_is_replica" in dictionary_of(module) or torch._C._is_tracing():
         return
@@ -75,7 +64,7 @@ def _below_hooks(modules: Sequence[Module]) -> set[int]:
 
 
 def _elsewhere(root: str, path: str, module: Module, expect: torch.device | None) -> Iterator[Finding]:
-    for name, tensor in compared_tensors(module) if expect is not None else ():
+    for name, tensor, _ in compared_tensors(module) if expect is not None else ():
         assert expect is not None
         if tensor.device.type != expect.type or expect.index not in (None, tensor.device.index):
             message = f"`{path}.{name}` is on {tensor.device}, and everything is to be on {expect}"
@@ -92,7 +81,7 @@ def _split(path: str, module: Module, usual: str, roots: Roots) -> Iterator[Find
     device = usual if usual in devices else devices[0]
     right = next(value for value in own if str(value.tensor.device) == device)
     wrong = next(value for value in own if str(value.tensor.device) != device)
-    operands = [_registered(path, module, *value) for value in (wrong, right)]
+    operands = [_registered(path, module, value.name, value.tensor) for value in (wrong, right)]
     message = (
         f"`{path}` is split: `{wrong.name}` is on {wrong.tensor.device} and `{right.name}` on {right.tensor.device}"
     )
@@ -121,7 +110,7 @@ def _left_behind(path: str, module: Module, registered: set[int], usual: str) ->
 
 def _unregistered(path: str, module: Module, usual: str) -> Iterator[Finding]:
     """A module that a plain list or dict holds, elsewhere than the rest."""
-    for name, tensor in compared_tensors(module):
+    for name, tensor, _ in compared_tensors(module):
         if str(tensor.device) != usual:
             message = (
                 f"`{path}` is on {tensor.device}, but its owner on {usual}: `.to()` skips modules in a list or dict"

@@ -6,9 +6,6 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import FrameType
-from typing import NamedTuple
-
-from torch import Tensor
 
 from devlint_guard.explain.messages import Message, Trouble
 from devlint_guard.explain.operands import Scene, matched
@@ -17,20 +14,8 @@ from devlint_guard.findings.mismatch import finding_on
 from devlint_guard.program.expressions import Operation, Term
 from devlint_guard.program.frames import sites_above, user_frame
 from devlint_guard.program.naming import Roots, module_path
+from devlint_guard.watch.entry import Value
 from devlint_guard.watch.regimes import Regime
-
-
-class Value(NamedTuple):
-    """One of the tensors that an operator takes.
-
-    Attributes:
-        argument: what the operator calls it: `self`, `mat2`, `tensors[1]`.
-        is_written: the operator writes into it.
-    """
-
-    argument: str
-    tensor: Tensor
-    is_written: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +53,13 @@ class Conflict:
 
 
 def finding_of(conflict: Conflict, frame: FrameType, thread: int, roots: Roots) -> Finding:
-    """What a conflict means in the user's program.
-
-    Args:
-        conflict: it.
-        frame: the one that called the operator.
-        thread: see `frames.user_frame`.
-        roots: the modules that paths start from.
-    """
+    """What a conflict means in the user's program, where a frame called the operator; `thread` as for `user_frame`."""
     start = frame if user_frame(frame) is not None else user_frame(None, thread)
     scene = Scene.of(sites_above(start or frame), roots)
     # The tensor that is selected from comes before its indices.
     is_index = conflict.regime is Regime.INDEX
     pair = (conflict.other, conflict.culprit) if is_index else (conflict.culprit, conflict.other)
-    terms = tuple(Term(one.argument, ast.Name(one.argument), str(one.tensor.device), one.tensor) for one in pair)
+    terms = tuple(Term(one.name, ast.Name(one.name), str(one.tensor.device), one.tensor) for one in pair)
     taken = scene.operation.terms if scene.operation else ()
     met = matched(scene, Operation(conflict.operator, terms[0].node, terms, ()), taken)
     devices = tuple(term.device for term in terms)

@@ -103,20 +103,20 @@ def is_certain(module: Module, tensors: Sequence[Tensor]) -> bool:
 
 
 class Value(NamedTuple):
-    """A tensor that counts on entry.
+    """A tensor that a module or an operator takes.
 
     Attributes:
         name: of the parameter or buffer, or the argument, `hx[1]`.
+        is_written: an operator writes into it.
     """
 
     name: str
     tensor: Tensor
+    is_written: bool = False
 
 
-_ANYWHERE: Mapping[type[Module], frozenset[str]] = {
-    nn.CTCLoss: frozenset({"targets", "input_lengths", "target_lengths"}),
-}
-"""Arguments that may be on another device than the rest; PyTorch copies them to where it wants them."""
+_ANYWHERE_OF_CTC = frozenset({"targets", "input_lengths", "target_lengths"})
+"""Arguments of `nn.CTCLoss` that may be on another device than the rest; PyTorch copies them to where it wants them."""
 
 
 def compared_tensors(module: Module) -> list[Value]:
@@ -130,12 +130,10 @@ def compared_tensors(module: Module) -> list[Value]:
 
 def given_tensors(module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Value]:
     """The tensors in the arguments of a call, by the names of the parameters, but for those that may be anywhere."""
-    anywhere = _ANYWHERE.get(type(module), frozenset())
-    found: list[Value] = []
-    for name, value in _bound(module, args, kwargs):
-        if name not in anywhere:
-            found += (Value(path, tensor) for path, tensor in tensors_in(value, name) if not is_free(tensor))
-    return found
+    anywhere = _ANYWHERE_OF_CTC if type(module) is nn.CTCLoss else ()
+    bound = (one for one in _bound(module, args, kwargs) if one[0] not in anywhere)
+    found = (Value(*named) for name, value in bound for named in tensors_in(value, name))
+    return [value for value in found if not is_free(value.tensor)]
 
 
 def is_free(tensor: Tensor) -> bool:

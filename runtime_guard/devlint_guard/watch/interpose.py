@@ -65,14 +65,9 @@ _calls = threading.local()
 
 
 class Resting:
-    """Modules in training whose tensors are not compared for now.
+    """Modules in training, by identity, whose tensors are not compared for now; none when a fast path is installed."""
 
-    Attributes:
-        modules: by identity; none when a fast path is installed.
-    """
-
-    def __init__(self) -> None:
-        self.modules: Container[int] = frozenset()
+    modules: Container[int] = frozenset()
 
 
 resting = Resting()
@@ -82,7 +77,6 @@ def install(listener: Listener, compared: Container[type], *, counting: bool = F
     """Puts the fast path in the place of `nn.Module.__call__`, or exchanges it for one with other options.
 
     Args:
-        listener: is told, until `uninstall`.
         compared: the classes of modules whose tensors are compared on entry.
         counting: tell the listener of calls too.
         with_rests: ask `resting` which modules are not to be compared; only where calls are not counted.

@@ -49,15 +49,7 @@ _SHOWN = 1000
 
 
 class _Entry(NamedTuple):
-    """One transfer.
-
-    Attributes:
-        by: what does it.
-        size: in bytes.
-        waits: whether the host waits.
-        implicit: whether nothing in the line asks for it.
-        copied: the tensor that is copied, and where it goes; None for what is no copy.
-    """
+    """One transfer, as `Transfer` tells it; `copied` is what is copied, and where it goes."""
 
     direction: Direction
     by: str
@@ -100,25 +92,13 @@ class _Sum:
             self._copies = {key: known for key, known in self._copies.items() if not known[0].expired()}  # type: ignore[no-untyped-call]
         storage = StorageWeakRef(source.untyped_storage())  # type: ignore[no-untyped-call]
         version = 0 if source.is_inference() else source._version
-        content = (
-            storage.cdata,
-            source.storage_offset(),
-            tuple(source.shape),
-            source.stride(),
-            source.dtype,
-            version,
-            target,
-        )
+        elements = (source.storage_offset(), tuple(source.shape), source.stride(), source.dtype)
+        content = (storage.cdata, *elements, version, target)
         # A reference to a storage keeps its address from being given to another one.
         kept, count = self._copies.get(content, (storage, 0))
         if len(self._copies) < _REMEMBERED or count:
             self._copies[content] = (kept, count + 1)
         self.same = max(self.same, count + 1)
-
-    @property
-    def in_steps(self) -> InSteps:
-        """The steps in which the line has transferred something."""
-        return InSteps(self.first, self.last, self.steps, self.most)
 
 
 _Content = tuple[Any, ...]
@@ -185,7 +165,7 @@ class Ledger:
                     known.waits,
                     implicit,
                     known.same,
-                    known.in_steps if self._steps.are_known else None,
+                    InSteps(known.first, known.last, known.steps, known.most) if self._steps.are_known else None,
                 )
                 for (caller, direction, by, implicit), known in self._sums.items()
             ]

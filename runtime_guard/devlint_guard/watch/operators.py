@@ -32,7 +32,8 @@ from devlint_guard.program.undisturbed import is_of_the_program
 from devlint_guard.record.recorder import RECORD
 from devlint_guard.watch import scopes
 from devlint_guard.watch.aside import LONG
-from devlint_guard.watch.conflicts import Conflict, Value, finding_of
+from devlint_guard.watch.conflicts import Conflict, finding_of
+from devlint_guard.watch.entry import Value
 from devlint_guard.watch.regimes import Regime, regime_of
 
 Overload = Any

@@ -20,12 +20,9 @@ from devlint_guard.watch.entry import has_data, is_free
 
 
 def state_elsewhere(optimizer: Optimizer, frame: FrameType, roots: Roots) -> Iterator[Finding]:
-    """State that is elsewhere than its parameter. Optimizers that are not PyTorch's may keep it where they like.
+    """State that is elsewhere than its parameter, where a frame calls the step.
 
-    Args:
-        optimizer: it.
-        frame: the one that calls its step.
-        roots: the modules that paths begin with; others are looked for in the frames.
+    Optimizers that are not PyTorch's may keep it where they like.
     """
     for parameter, state in optimizer.state.items():
         if not isinstance(parameter, Tensor) or not isinstance(state, dict) or parameter.grad is None:

@@ -51,11 +51,10 @@ def _state() -> State:
 
 
 class _Thread(threading.local):
-    """The known scopes of one thread.
+    """The known scopes of one thread, which was asked to follow them by some users.
 
     Attributes:
         outside: its keys outside of the scopes in `open`; None if it has not been looked at.
-        users: how often it was asked to follow them.
         open: the scopes that it has entered since, by identity, with the keys inside.
     """
 

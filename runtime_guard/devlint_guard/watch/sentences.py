@@ -38,13 +38,7 @@ def with_ties(finding: Finding, module: Module, roots: Roots) -> Finding:
 
 
 def finding_of(mismatch: Mismatch, frame: FrameType | None, roots: Roots) -> Finding:
-    """The finding that reports a mismatch.
-
-    Args:
-        mismatch: it.
-        frame: the one that calls the module.
-        roots: the modules that paths begin with; others are looked for in the frames.
-    """
+    """What a mismatch means in the user's program, where a frame calls the module."""
     scene = Scene.of(sites_above(frame), roots)
     entry = _Entry(mismatch, scene)
     return replace(
