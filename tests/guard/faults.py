@@ -135,7 +135,7 @@ WAYS: dict[str, Callable[[], Guard] | None] = {
     "record": lambda: Guard(mode="record", level="deep"),
 }
 
-SAMPLE = ("attribute", "passed", "NO_DEVICE", "created", "left")
+SAMPLE = ("attribute", "weight_on_another", "input")
 STRIDE = 9
 """In each run a part of the functions fails in one way, in the long run each of them in all ways."""
 

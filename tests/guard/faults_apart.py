@@ -15,38 +15,9 @@ from tables import TABLE, Kept
 """
 
 APART = {
-    "created": """
-def make(size):
-    return torch.zeros(size, 3)
-made = make(2)
-if made.ndim:
-    other = made
-says(there, other.float())
-""",
-    "batches": """
-def go(loader):
-    for index, (one, two) in enumerate(loader):
-        says(there, one)
-        says(there, two)
-go([(torch.ones(2, 3), torch.ones(2, 3))])
-""",
     "pair": """
 state = (torch.zeros(2, 3), torch.zeros(2, 3))
 says(there, state)
-""",
-    "result": """
-def halved(value):
-    return value / 2
-says(there, halved(x)) + x
-""",
-    "left": """
-class Trainer:
-    def __init__(self):
-        self.device = torch.device('cuda:0')
-        self.net = Net()
-    def step(self, given):
-        return says(given, self.net)
-Trainer().step(there)
 """,
     "listed": """
 class Bag(nn.Module):
@@ -71,24 +42,6 @@ keeper = Keeper()
 keeper.put({'a': torch.ones(2, 3)})
 says(there, keeper.held)
 """,
-    "replaced_again": """
-class State:
-    def __init__(self):
-        self.table = None
-    def reset(self):
-        self.table = torch.ones(2, 3)
-    def load(self, table):
-        self.table = table
-class Holder:
-    def __init__(self, table):
-        self.device = 'cuda:0'
-        self.table = table
-state = State()
-state.reset()
-state.load(torch.zeros(2, 3))
-holder = Holder(state.table)
-says(there, holder.table)
-""",
     "given_to_a_library": """
 import functools
 from torch.distributions import Normal
@@ -96,17 +49,6 @@ spread = torch.ones(2, 3)
 shape = Normal(torch.zeros(2, 3), spread)
 part = functools.partial(says, there, other=torch.ones(2, 3) * 2)
 part(shape.scale)
-""",
-    "replaced_by_an_argument": """
-def prune(net, kept):
-    net.fc.weight = nn.Parameter(kept)
-net.to('cpu')
-prune(net, torch.ones(3, 3).to(torch.float32))
-says(there, net.fc.weight)
-""",
-    "registry": """
-heads = {'a': nn.Linear(3, 3)}
-says(there, heads['a'])
 """,
     "around": """
 def outer(scale):
@@ -134,25 +76,9 @@ def use(value, mask):
 use(there, torch.ones(2, 3))
 """,
     "hostile_text": "says(there, x)  # \u202e\n",
-    "none_at_times": """
-class Keeper:
-    def __init__(self, table):
-        self.device = 'cuda:0'
-        self.table = table
-import pickle
-table = None
-table = pickle.loads(pickle.dumps(x))
-keeper = Keeper(table)
-says(there, keeper.table)
-""",
     "joined": """
 made = torch.cat([torch.ones(1, 3), torch.ones(1, 3)])
 says(there, made)
-""",
-    "taken_out_of_a_library": """
-import heapq
-for one in heapq.merge([torch.ones(2, 3)]):
-    says(there, one)
 """,
     "tested": """
 def tell(value, other):
@@ -162,44 +88,10 @@ def tell(value, other):
         return 2
 tell(there, x)
 """,
-    "default": """
-def scaled(value, scale=torch.ones(2, 3)):
-    return scale
-says(there, scaled(there))
-""",
     "imported": TABLES
     + """
 def use(value):
     says(value, TABLE)
-use(there)
-""",
-    "of_a_class": TABLES + "says(there, Kept.table)\n",
-    "split_and_moved": """
-class Two(nn.Module):
-    def __init__(self, one):
-        super().__init__()
-        self.one = nn.Parameter(one)
-        self.head = nn.Linear(3, 3)
-def go(value):
-    two = Two(value)
-    two.head.to('cpu')
-    says(value, two.head)
-go(there)
-""",
-    "of_one_of_two": """
-def chosen(given, value):
-    if given.sum() > 1:
-        result = given.float()
-    else:
-        result = given.double()
-    return says(value, result)
-chosen(x, there)
-""",
-    "module_of_the_file": """
-def use(value):
-    return says(value, HEAD)
-for HEAD in [nn.Linear(3, 3)]:
-    pass
 use(there)
 """,
     "filled_from_outside": """
@@ -210,19 +102,6 @@ class Meter:
 meter = Meter()
 vars(meter)['total'] = pickle.loads(pickle.dumps(x))
 meter.add(there)
-""",
-    "computed_by_something": """
-import pickle
-def use(value, text):
-    says(value, pickle.loads(text))
-def use_again(value, text):
-    try:
-        use(value, text)
-    except RuntimeError:
-        pass
-    while says(value, pickle.loads(text)):
-        pass
-use_again(there, pickle.dumps(x))
 """,
     "without_a_device": """
 import pickle
