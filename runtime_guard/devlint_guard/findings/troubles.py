@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 import torch
 from torch import nn
-from torch.utils.data import DataLoader, RandomSampler
 
 from devlint_guard.advise.candidates import (
     moved_by_choice,
@@ -23,7 +22,7 @@ from devlint_guard.advise.candidates import (
     with_constant,
     with_method,
 )
-from devlint_guard.advise.edits import merged, replaced, with_keyword
+from devlint_guard.advise.edits import replaced, with_keyword
 from devlint_guard.explain.blame import (
     arguments_of,
     blamed,
@@ -42,7 +41,6 @@ from devlint_guard.explain.trail import trail
 from devlint_guard.finding import Advice, Change, Finding, Operand, Role, Step
 from devlint_guard.findings.mismatch import apart
 from devlint_guard.findings.parallel import data_parallel, distributed
-from devlint_guard.program.bindings import bindings
 from devlint_guard.program.devices import accelerator
 from devlint_guard.program.expressions import Term, attached
 from devlint_guard.program.frames import place_of, text_of
@@ -222,23 +220,11 @@ def _generator_made_for(scene: Scene, first: tuple[Operand, ...], device: str) -
             elif function == "DataLoader":
                 torch_name = next((key for key, value in link.scope.more_names.items() if value is torch), "torch")
                 made = f'{torch_name}.Generator(device="{device}")'
-                loaders = [node, *_also_shuffling(link.scope, node)]
-                changes = [with_keyword(link.scope, one, "generator", made) for one in loaders]
-                return merged([one for one in changes if one is not None])
+                change = with_keyword(link.scope, node, "generator", made)
             else:
                 continue
             return () if change is None else (change,)
     return ()
-
-
-def _also_shuffling(scope: Scope, node: ast.Call) -> Iterator[ast.Call]:
-    """The calls that made the other loaders of a function which draw their order without a generator of their own."""
-    for statement, target, value in bindings(scope.definition) if scope.definition is not None else ():
-        held = scope.reader.value(target) if isinstance(target, ast.Name) else None
-        is_other = isinstance(statement, ast.Assign) and isinstance(value, ast.Call) and value is not node
-        draws = isinstance(held, DataLoader) and isinstance(held.sampler, RandomSampler) and held.generator is None
-        if is_other and draws and isinstance(value, ast.Call):
-            yield value
 
 
 def _is_generator(scene: Scene, term: Term) -> bool:

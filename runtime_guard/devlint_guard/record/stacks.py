@@ -78,14 +78,15 @@ class Entry(NamedTuple):
     @property
     def devices(self) -> dict[str, str]:
         """The expressions that named a device when the line ran first, each with the device, the best first."""
-        return _devices.get((self.code, self.instruction), {})
+        return _devices.get((id(self.code), self.instruction), {})
 
 
 Stack = tuple[Entry, ...]
 """The innermost first."""
 
-_user: dict[CodeType, bool] = {}
-_devices: dict[tuple[CodeType, int], dict[str, str]] = {}
+# To hash a code object takes as long as a small operator. What is noted keeps it, so that its id stays its own.
+_user: dict[int, tuple[bool, CodeType]] = {}
+_devices: dict[tuple[int, int], dict[str, str]] = {}
 
 
 def forget() -> None:
@@ -96,10 +97,11 @@ def forget() -> None:
 
 def is_user(frame: FrameType) -> bool:
     """Whether a frame runs the user's own code."""
-    found = _user.get(frame.f_code)
+    code = frame.f_code
+    found = _user.get(id(code))
     if found is None:
-        found = _user[frame.f_code] = is_user_code(frame.f_code, frame.f_globals.get("__name__"))
-    return found
+        found = _user[id(code)] = is_user_code(code, frame.f_globals.get("__name__")), code
+    return found[0]
 
 
 def stack() -> Stack:
@@ -109,11 +111,11 @@ def stack() -> Stack:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        known = _user.get(code)
-        if known or (known is None and is_user(frame)):
-            if (code, frame.f_lasti) not in _devices and can_read(frame):
+        known = _user.get(id(code))
+        if is_user(frame) if known is None else known[0]:
+            if (id(code), frame.f_lasti) not in _devices and can_read(frame):
                 devices = {key: one for key, one in frame.f_globals.items() if isinstance(one, (str, torch.device))}
-                _devices[code, frame.f_lasti] = devices_in({**devices, **frame.f_locals})
+                _devices[id(code), frame.f_lasti] = devices_in({**devices, **frame.f_locals})
             found.append(Entry(code, frame.f_lasti, frame.f_lineno))
             left -= code.co_name != "__init__"
             if not left or len(found) == DEEPEST_OF_ALL:
