@@ -507,6 +507,77 @@ model.set_input({"A": torch.ones(2, 3)})
 model.step()
 """,
     ),
+    "saved_from_the_cpu": (
+        "net.cpu()",
+        """
+def train(device):
+    net = nn.Linear(3, 3).to(device)
+    for x in torch.ones(3, 2, 3):
+        net(x.to(device)).sum().backward()
+        saved = net.cpu().state_dict()  # CAUSE
+
+train("cuda:0")
+""",
+    ),
+    "moved_to_write_it_down": (
+        "net.cpu()",
+        """
+def written(net):
+    return str(next(net.parameters()).tolist())
+
+def train(device):
+    net = nn.Linear(3, 3).to(device)
+    for x in torch.ones(3, 2, 3):
+        text = written(net.cpu())  # CAUSE
+        net(x.to(device))
+
+train("cuda:0")
+""",
+    ),
+    "measured_on_the_cpu": (
+        "net.to(where)",
+        """
+def measured(net, where):
+    net.to(where)  # CAUSE
+    return net(torch.ones(2, 3, device=where)).sum()
+
+def train(device):
+    net = nn.Linear(3, 3).to(device)
+    for x in torch.ones(3, 2, 3):
+        net(x.to(device))
+        print(measured(net, torch.device("cpu")))
+
+train("cuda:0")
+""",
+    ),
+    "batches_of_dicts": (
+        "DataLoader",
+        """
+from torch.utils.data import DataLoader
+
+def train(device):
+    net = nn.Linear(3, 3).to(device)
+    for batch in DataLoader([{"x": torch.ones(3), "y": torch.ones(3)}] * 4, batch_size=2):  # CAUSE
+        (net(batch["x"]) - batch["y"]).sum().backward()
+
+train("cuda:0")
+""",
+    ),
+    "device_that_nothing_reads": (
+        "device",
+        """
+def prepared(rows, device):
+    x = torch.stack(rows)
+    y = x.mean(1)
+    return x, y  # CAUSE
+
+def train(device):
+    x, y = prepared([torch.ones(3)] * 2, device)
+    return nn.Linear(3, 1).to(device)(x).squeeze(1) - y
+
+train("cuda:0")
+""",
+    ),
 }
 
 

@@ -251,8 +251,10 @@ def _other_device(line: _Line) -> Iterator[Advice]:
     given = None if call is None else device_given(call)
     if call is None or given is None or _is_constant(given) or _name(call) != "to":
         return
+    moved = f"{line.scope.source.of(call.func.value)}." if isinstance(call.func, ast.Attribute) else ""
     for device in line.devices(line.scope.source.of(given)):
-        yield from line.advice("move it to the device of what it meets", [replaced(line.scope, given, device)])
+        if not device.startswith(moved):
+            yield from line.advice("move it to the device of what it meets", [replaced(line.scope, given, device)])
 
 
 # --- batches ------------------------------------------------------------------------------------------------
