@@ -41,32 +41,28 @@ def reveal_device(value: T) -> T:
     return value
 
 
-def device_text(value: object) -> str:
-    """Where `value` is, in the notation of this file's first lines."""
-    return _device_text(value, frozenset())
+def device_text(value: object, enclosing: frozenset[int] = frozenset()) -> str:
+    """Where `value` is, in the notation of this file's first lines.
 
-
-def _device_text(value: object, enclosing: frozenset[int]) -> str:
-    """`enclosing`: the containers being written, by identity; one that holds itself is written `...`."""
+    Args:
+        value: anything.
+        enclosing: the containers being written, by identity; one that holds itself is written `...`.
+    """
     if isinstance(value, torch.Tensor):
         return str(value.device)
     if isinstance(value, torch.device):
         return str(value)
     if isinstance(value, torch.nn.Module):
-        return _module_text(value)
+        devices = {str(tensor.device) for tensor in itertools.chain(value.parameters(), value.buffers())}
+        return " and ".join(sorted(devices)) or "no parameters"
     if not isinstance(value, (list, tuple, Mapping)):
         return "not a tensor"
     if id(value) in enclosing:
         return "..."
     inside = enclosing | {id(value)}
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{k!r}: {_device_text(v, inside)}" for k, v in value.items()) + "}"
-    elements = [_device_text(element, inside) for element in value]
+        return "{" + ", ".join(f"{k!r}: {device_text(v, inside)}" for k, v in value.items()) + "}"
+    elements = [device_text(element, inside) for element in value]
     if isinstance(value, list):
         return f"[{', '.join(elements)}]"
     return f"({elements[0]},)" if len(elements) == 1 else f"({', '.join(elements)})"
-
-
-def _module_text(module: torch.nn.Module) -> str:
-    devices = {str(tensor.device) for tensor in itertools.chain(module.parameters(), module.buffers())}
-    return " and ".join(sorted(devices)) or "no parameters"

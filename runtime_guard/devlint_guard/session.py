@@ -129,12 +129,12 @@ class Guard:
     @property
     def findings(self) -> list[Finding]:
         """The findings so far, each once, in the order of their first time."""
-        return self._found.listed(self._found.findings)
+        return list(self._found.findings.values())
 
     @property
     def suspects(self) -> list[Finding]:
         """What may become a mismatch: what the modules showed on entry, and what stood around calls that failed."""
-        return self._found.listed(self._found.suspects)
+        return list(self._found.suspects.values())
 
     def record(self, roots: Roots | None = None) -> Record:
         """The record so far, for a report.
@@ -254,21 +254,16 @@ class _Found:
         self._allowances = allowances
         self._lock = threading.Lock()
 
-    def listed(self, among: dict[Key, Finding]) -> list[Finding]:
-        with self._lock:
-            return list(among.values())
-
     def tells(self, finding: Finding) -> bool:
         """Whether something is to be told when it has been found again."""
         where = (finding.code, finding.module, finding.place)
-        known = ((one.code, one.module, one.place) for one in self.listed(self.findings))
+        known = ((one.code, one.module, one.place) for one in list(self.findings.values()))
         return self._mode == "raise" or where not in known
 
     def has_any_at(self, place: Place | None) -> bool:
         """Whether what PyTorch refuses on a line has been foretold there, under whatever code."""
-        line = None if place is None else (place.file, place.line)
-        places = (one.place for one in self.listed(self.findings))
-        return any(one is not None and (one.file, one.line) == line for one in places)
+        places = [one.place for one in list(self.findings.values()) if one.place is not None]
+        return place is not None and (place.file, place.line) in ((one.file, one.line) for one in places)
 
     def take(self, *findings: Finding) -> None:
         """Takes what a layer has found and PyTorch lets pass: keeps all of it, then raises or warns.
@@ -452,8 +447,7 @@ class _Watching:
     def _improved(self, foretold: Finding | None, module: Module | None, roots: Roots, finding: Finding) -> Finding:
         """The explanation of an error, or what was foretold or suspected, where only that names the value to move."""
         if not _names_a_value(finding):
-            listed = self._found.listed(self._found.suspects)
-            suspects = (one for one in listed if one.module == finding.module != "")
+            suspects = (one for one in list(self._found.suspects.values()) if one.module == finding.module != "")
             for known in (*filter(None, [foretold]), *suspects):
                 if _names_a_value(known):
                     return replace(

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import torch
@@ -51,7 +51,11 @@ def sites_of(error: BaseException) -> list[Site]:
     traceback = error.__traceback__
     running = sites_above(sys._getframe())
     at = next((index for index, site in enumerate(running) if traceback and site.frame is traceback.tb_frame), 0)
-    return [*running[:at], *_sites(traceback)]
+    found = running[:at]
+    while traceback is not None:
+        found.append(Site(traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    return found
 
 
 def whole_path(errors: Sequence[BaseException]) -> list[Site]:
@@ -66,12 +70,6 @@ def whole_path(errors: Sequence[BaseException]) -> list[Site]:
         caught = [index for index, one in enumerate(path) if sites and one.frame is sites[0].frame]
         path = path[: caught[0]] + sites if caught else path + sites
     return path
-
-
-def _sites(traceback: TracebackType | None) -> Iterator[Site]:
-    while traceback is not None:
-        yield Site(traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)
-        traceback = traceback.tb_next
 
 
 def sites_above(frame: FrameType | None) -> list[Site]:

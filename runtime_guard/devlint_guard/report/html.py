@@ -25,6 +25,7 @@ def render(record: Record) -> str:
         _allowances(record.allowed),
         _run(record),
     ]
+    whole = f"{_tool(record)}: {_verdict(record)}"
     parts = [
         "<!doctype html>",
         '<html lang="en">',
@@ -34,7 +35,7 @@ def render(record: Record) -> str:
         '<meta name="color-scheme" content="light dark">',
         # Nothing can be loaded and nothing can run, should a text ever break out of its place.
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-        f"<title>{escape(_title(record))}</title>",
+        f"<title>{escape(', '.join(filter(None, (whole, ranks_named(record.ranks)))))}</title>",
         f"<style>\n{_STYLE.read_text(encoding='utf-8')}</style>",
         "</head>",
         "<body>",
@@ -47,10 +48,6 @@ def render(record: Record) -> str:
         "",
     ]
     return "\n".join(parts)
-
-
-def _title(record: Record) -> str:
-    return ", ".join(filter(None, (f"{_tool(record)}: {_verdict(record)}", ranks_named(record.ranks))))
 
 
 def _tool(record: Record) -> str:
@@ -313,13 +310,10 @@ def _modules(roots: Sequence[Part]) -> str:
     """A section with the tree of each root; nothing where there is none."""
     if not roots:
         return ""
-    trees = "\n".join(_node(root, _home(root), 0) for root in roots)
+    # The home of a tree is the device that most of its bytes are on.
+    homes = [next((device for device, _ in spread_of(root.held()).most_common(1)), "") for root in roots]
+    trees = "\n".join(_node(root, home, 0) for root, home in zip(roots, homes, strict=True))
     return f'<section id="modules">\n<h2>Modules</h2>\n<div class="card tree">\n{trees}\n</div>\n</section>'
-
-
-def _home(root: Part) -> str:
-    """The device that most bytes of a root are on."""
-    return next((device for device, _ in spread_of(root.held()).most_common(1)), "")
 
 
 def _node(part: Part, home: str, depth: int) -> str:
@@ -332,14 +326,10 @@ def _node(part: Part, home: str, depth: int) -> str:
     parts = "\n".join(_node(one, home, depth + 1) for one in part.parts)
     if not tensors and not parts:
         return f'<div class="leaf">{line}</div>'
-    # Where something lies elsewhere than its neighbours, that is in sight when the page is opened.
-    is_open = " open" if depth == 0 or len(spread) > 1 or _has_strays(part) else ""
+    # What lies elsewhere than its neighbours, or does not move with its module, is in sight when the page is opened.
+    has_strays = any(one.role == Role.ATTRIBUTE.value for one in part.held())
+    is_open = " open" if depth == 0 or len(spread) > 1 or has_strays else ""
     return f"<details{is_open}><summary>{line}</summary>\n{tensors}{parts}</details>"
-
-
-def _has_strays(part: Part) -> bool:
-    """Whether some tensors here do not move with their module."""
-    return any(one.role == Role.ATTRIBUTE.value for one in part.held())
 
 
 def _held(one: Held, home: str) -> str:

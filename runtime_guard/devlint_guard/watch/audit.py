@@ -17,7 +17,7 @@ from torch.nn import Module
 
 from devlint_guard.advise.astray import register_as_buffer
 from devlint_guard.explain.operands import Scene, describe
-from devlint_guard.finding import Finding, Operand, Role
+from devlint_guard.finding import Finding, Operand
 from devlint_guard.program.frames import sites_above
 from devlint_guard.program.naming import Roots, module_path, paths_of_modules, role_in
 from devlint_guard.program.stored import dictionary_of, modules_in, plain_tensors, registered_in
@@ -69,7 +69,7 @@ def _elsewhere(root: str, path: str, module: Module, expect: torch.device | None
         if tensor.device.type != expect.type or expect.index not in (None, tensor.device.index):
             message = f"`{path}.{name}` is on {tensor.device}, and everything is to be on {expect}"
             remedy = f'move the module: `{root}.to("{expect}")`'
-            yield _finding("DEV603", message, path, module, [_registered(path, module, name, tensor)], remedy)
+            yield _finding("DEV603", message, path, module, [_operand(path, module, name, tensor)], remedy)
             return
 
 
@@ -81,17 +81,15 @@ def _split(path: str, module: Module, usual: str, roots: Roots) -> Iterator[Find
     device = usual if usual in devices else devices[0]
     right = next(value for value in own if str(value.tensor.device) == device)
     wrong = next(value for value in own if str(value.tensor.device) != device)
-    operands = [_registered(path, module, value.name, value.tensor) for value in (wrong, right)]
-    message = (
-        f"`{path}` is split: `{wrong.name}` is on {wrong.tensor.device} and `{right.name}` on {right.tensor.device}"
-    )
+    operands = [_operand(path, module, value.name, value.tensor) for value in (wrong, right)]
+    both = f"`{wrong.name}` is on {wrong.tensor.device} and `{right.name}` on {right.tensor.device}"
     code, remedy = "DEV601", f'move the module after all of its tensors are set: `{path}.to("{right.tensor.device}")`'
     if not has_data(wrong.tensor):
         code = "DEV602"
         remedy = "load it (is its key missing in the checkpoint?), or materialise the module with `to_empty`"
     certain = is_certain(module, [value.tensor for value in own])
     remedies = (remedy, *ties_among((wrong, right), roots))
-    yield _finding(code, message, path, module, operands, *remedies, suspect=not certain)
+    yield _finding(code, f"`{path}` is split: {both}", path, module, operands, *remedies, suspect=not certain)
 
 
 def _left_behind(path: str, module: Module, registered: set[int], usual: str) -> Iterator[Finding]:
@@ -102,7 +100,7 @@ def _left_behind(path: str, module: Module, registered: set[int], usual: str) ->
         device = next(iter(devices_by_size([own.tensor for own in compared_tensors(module)])), usual)
         if device in ("", str(tensor.device)):
             continue
-        operand = _operand(path, within, Role.ATTRIBUTE, tensor)
+        operand = _operand(path, module, within, tensor)
         message = f"`{operand.name}` is on {operand.device} but its module on {device}: it is not a registered buffer"
         remedy = register_as_buffer(within.partition("[")[0])
         yield _finding("DEV201", message, path, module, [operand], remedy, suspect=True)
@@ -112,40 +110,28 @@ def _unregistered(path: str, module: Module, usual: str) -> Iterator[Finding]:
     """A module that a plain list or dict holds, elsewhere than the rest."""
     for name, tensor, _ in compared_tensors(module):
         if str(tensor.device) != usual:
-            message = (
-                f"`{path}` is on {tensor.device}, but its owner on {usual}: `.to()` skips modules in a list or dict"
-            )
+            why = "`.to()` skips modules in a list or dict"
+            message = f"`{path}` is on {tensor.device}, but its owner on {usual}: {why}"
             remedy = "keep it in `nn.ModuleList` or `nn.ModuleDict`, so that it moves with the module that holds it"
-            operand = _registered(path, module, name, tensor)
+            operand = _operand(path, module, name, tensor)
             yield _finding("DEV202", message, path, module, [operand], remedy, suspect=True)
             return
 
 
-def _registered(path: str, module: Module, name: str, tensor: Tensor) -> Operand:
-    return _operand(path, name, role_in(module, name), tensor)
-
-
-def _operand(path: str, name: str, role: Role, tensor: Tensor) -> Operand:
+def _operand(path: str, module: Module, name: str, tensor: Tensor) -> Operand:
     qualified = f"{path}.{name}"
-    return Operand(qualified, role, str(tensor.device), describe(tensor), qualified)
+    return Operand(qualified, role_in(module, name), str(tensor.device), describe(tensor), qualified)
 
 
 def _finding(
     code: str,
     message: str,
     path: str,
-    owner: object,
+    module: Module,
     operands: Sequence[Operand],
     *remedies: str,
     suspect: bool = False,
 ) -> Finding:
-    blamed, *others = operands
-    return Finding(
-        code,
-        message,
-        module=path,
-        module_class=type(owner).__name__,
-        operands=(replace(blamed, blamed=True), *others),
-        help=remedies,
-        suspect=suspect,
-    )
+    met = (replace(operands[0], blamed=True), *operands[1:])
+    kind = type(module).__name__
+    return Finding(code, message, module=path, module_class=kind, operands=met, help=remedies, suspect=suspect)

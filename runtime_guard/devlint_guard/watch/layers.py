@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 
@@ -22,14 +23,8 @@ from devlint_guard.watch.steps import Steps
 _lock = threading.RLock()
 _modes: dict[int, OperatorMode] = {}
 """The mode that is on in each thread: guards within a guard share that of the outermost."""
-_has_begun = False
-
-
-def _is_first() -> bool:
-    """Whether this process begins with its first guard: to look for all tensors takes a while."""
-    global _has_begun
-    is_first, _has_begun = not _has_begun, True
-    return is_first
+_begun = itertools.count()
+"""The number of guards that have begun: only the first looks for all tensors, since that takes a while."""
 
 
 class Layers:
@@ -67,7 +62,7 @@ class Layers:
             if self.ledger is not None:
                 self.ledger.follow_prints()
             installed.begin()
-            self._was_apart = self._is_whole or not _is_first() or not are_all_on_cpu()
+            self._was_apart = self._is_whole or next(_begun) > 0 or not are_all_on_cpu()
             if not self._was_apart:
                 self._rest()
             calm = None if self._is_whole else functools.partial(at_next_line, self._step_aside)
@@ -130,7 +125,7 @@ class Layers:
         mode = _modes.get(thread)
         if mode is None or mode is not self._mode or self.ledger is not None:
             return
-        if mode.is_innermost and scopes.are_known() and mixes_nothing(optimizer):
+        if scopes.stack()[-1:] == [mode] and scopes.are_known() and mixes_nothing(optimizer):
             with _lock:
                 self._take_out(mode, thread)
 

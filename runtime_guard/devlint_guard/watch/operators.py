@@ -146,11 +146,6 @@ class OperatorMode(UncompiledMode):
         self._known: dict[int, _Known] = {}
         self._thread = threading.get_ident()
 
-    @property
-    def is_innermost(self) -> bool:
-        """Whether this thread has entered no other mode since."""
-        return scopes.stack()[-1:] == [self]
-
     def install(self) -> bool:
         """Looks at the operators that this thread calls from now on; returns whether that is possible here."""
         scopes.follow()
