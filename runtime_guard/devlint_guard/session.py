@@ -318,10 +318,13 @@ class _Found:
 
 
 class _Watching:
-    """What the layers that all guards share tell to one of them: its `active.Receiver`.
+    """What the layers that all guards share tell to one of them, most of all `active`.
 
     Attributes:
+        strict: whether suspects are findings.
+        has_stepped_back: whether it is to be told of nothing any more.
         called: the modules that were looked through when they were called, by identity.
+        known: modules, by identity, that need not be looked at in each step once it looks at no optimizers.
     """
 
     def __init__(
@@ -375,6 +378,7 @@ class _Watching:
     # --- modules ---
 
     def mismatched(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
+        """A module was called with what does not go together, and PyTorch has let it pass."""
         key = _repeat_key(mismatch, frame)
         finding = self._repeats.get(key)
         if finding is None:
@@ -382,16 +386,18 @@ class _Watching:
         self._found.take(finding)
 
     def failed(self, error: Exception, module: Module, roots: Roots) -> bool:
+        """The call of a module has raised; returns whether that was about devices, and is told for the first time."""
         improve = functools.partial(self._improved, None, module, roots)
         return not isinstance(error, GuardError) and annotate(error, roots, improve) is not None
 
     def refused(self, error: Exception, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
-        """A finding, even if the program handles the error."""
+        """PyTorch has refused what does not go together in a module; a finding, even if the program handles it."""
         foretold = finding_of(mismatch, frame, roots)
         if self._explain(error, roots, foretold, mismatch.module):
             self._found.note(foretold, self._found.suspects)
 
     def suspected(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
+        """What may be the reason why a call has failed."""
         self._found.note(finding_of(mismatch, frame, roots), self._found.suspects)
 
     def module_called(self, module: Module, frame: FrameType) -> None:
@@ -459,7 +465,7 @@ class _Watching:
     # --- steps ---
 
     def optimizer_steps(self, optimizer: Optimizer, is_alone: bool, roots: Roots) -> None:
-        """Looks at the state of an optimizer in the first steps."""
+        """Looks at the state of an optimizer in the first steps; it is alone if it is given no closure to call."""
         if self.steps.number < FIRST_STEPS:
             self._of_optimizer = tuple(state_elsewhere(optimizer, sys._getframe(1), roots))
         if is_alone:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,12 +13,7 @@ __all__ = ["LightningGuard", "TransformersGuard"]
 
 
 def __getattr__(name: str) -> object:
-    if name == "LightningGuard":
-        from devlint_guard.integrations.lightning import LightningGuard
-
-        return LightningGuard
-    if name == "TransformersGuard":
-        from devlint_guard.integrations.transformers import TransformersGuard
-
-        return TransformersGuard
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = importlib.import_module(f"{__name__}.{name.removesuffix('Guard').lower()}")
+    return getattr(home, name)

@@ -27,57 +27,28 @@ from devlint_guard.watch.entry import COMPARED, Mismatch, may_be_certain
 from devlint_guard.watch.steps import SPACING, Steps
 
 
-class Receiver(Protocol):
-    """What a guard is to this file.
-
-    Attributes:
-        strict: whether it reports suspects as findings.
-        steps: its count of them.
-        has_stepped_back: whether it is to be told of nothing any more.
-    """
+class _Receiver(Protocol):
+    """What a guard is to this file; `session` says what each of these does."""
 
     strict: bool
     steps: Steps
     has_stepped_back: bool
 
     @property
-    def known(self) -> Container[int]:
-        """Modules, by identity, that need not be looked at in each step once it looks at no optimizers."""
-
+    def known(self) -> Container[int]: ...
     @property
-    def counts_calls(self) -> bool:
-        """Whether it has to be told of each module that no other one calls."""
-
+    def counts_calls(self) -> bool: ...
     @property
-    def looks_at_optimizers(self) -> bool:
-        """Whether it has to be told when an optimizer steps, before and after; else its steps are counted for it."""
-
-    def mismatched(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
-        """A module was called with what does not go together, and PyTorch has let it pass."""
-
-    def refused(self, error: Exception, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
-        """PyTorch has refused to call a module with what does not go together."""
-
-    def failed(self, error: Exception, module: Module, roots: Roots) -> bool:
-        """The call of a module has raised; returns whether that was about devices, and is told for the first time."""
-
-    def suspected(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None:
-        """What may be the reason why a call has failed."""
-
-    def module_called(self, module: Module, frame: FrameType) -> None:
-        """A module, which no other one has called, is about to be called, by a frame."""
-
-    def optimizer_steps(self, optimizer: Optimizer, is_alone: bool, roots: Roots) -> None:
-        """An optimizer is about to step; alone if it is given no closure to call."""
-
-    def optimizer_stepped(self) -> None:
-        """An optimizer has stepped."""
-
-    def step_back(self, error: Exception) -> None:
-        """Something in it has failed, which must not end the program."""
-
-    def stop(self, reason: str) -> None:
-        """Sees nothing from now on, for a reason that it tells, unless that is empty."""
+    def looks_at_optimizers(self) -> bool: ...
+    def mismatched(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None: ...
+    def refused(self, error: Exception, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None: ...
+    def failed(self, error: Exception, module: Module, roots: Roots) -> bool: ...
+    def suspected(self, mismatch: Mismatch, frame: FrameType, roots: Roots) -> None: ...
+    def module_called(self, module: Module, frame: FrameType) -> None: ...
+    def optimizer_steps(self, optimizer: Optimizer, is_alone: bool, roots: Roots) -> None: ...
+    def optimizer_stepped(self) -> None: ...
+    def step_back(self, error: Exception) -> None: ...
+    def stop(self, reason: str) -> None: ...
 
 
 class Entry(NamedTuple):
@@ -88,7 +59,7 @@ class Entry(NamedTuple):
         roots: the same by their names, which are looked up when they are asked for.
     """
 
-    receiver: Receiver
+    receiver: _Receiver
     thread: int
     modules: tuple[Module, ...]
     roots: Roots
@@ -106,9 +77,9 @@ class _EveryClass:
 _EVERY_CLASS = _EveryClass()
 _lock = threading.RLock()
 _entries: tuple[Entry, ...] = ()
-_receivers: tuple[tuple[Receiver, Roots], ...] = ()
+_receivers: tuple[tuple[_Receiver, Roots], ...] = ()
 """Each active guard once, with the roots of its latest entry."""
-_looking: tuple[tuple[Receiver, Roots], ...] = ()
+_looking: tuple[tuple[_Receiver, Roots], ...] = ()
 """Those of them that look at optimizers."""
 _settled: tuple[tuple[Steps, Container[int]], ...] = ()
 """The steps of the others, which are only counted, and the modules that may rest in most of them."""
@@ -128,7 +99,7 @@ def add(entry: Entry) -> None:
         refresh()
 
 
-def remove(receiver: Receiver) -> Entry:
+def remove(receiver: _Receiver) -> Entry:
     """Ends the latest entry of a guard, that of this thread before those of others."""
     with _lock:
         thread = threading.get_ident()

@@ -40,14 +40,11 @@ Overload = Any
 """An overload of `torch.ops`."""
 
 
-class Watcher(Protocol):
-    """Something that is told of operators once they have run."""
+class _Watcher(Protocol):
+    """Something that is told of the operators that it wants, once they have run."""
 
-    def wants(self, overload: Overload) -> bool:
-        """Whether it is to be told of an overload."""
-
-    def saw(self, call: Call) -> None:
-        """An operator has run."""
+    def wants(self, overload: Overload) -> bool: ...
+    def saw(self, call: Call) -> None: ...
 
 
 class Call(NamedTuple):
@@ -104,7 +101,7 @@ def name_of(overload: Overload) -> str:
 
 _function_modes = torch._C._len_torch_function_stack
 
-_Known = tuple[Callable[..., Any], "_Plan | None", "Watcher | None", Overload]
+_Known = tuple[Callable[..., Any], "_Plan | None", "_Watcher | None", Overload]
 """What runs an operator, its plan if there is anything to do, who wants to be told of it, and the operator itself."""
 
 # Subclasses have dispatchers of their own, which decide for themselves what goes together.
@@ -118,7 +115,7 @@ class OperatorMode(UncompiledMode):
         sink: receives each finding before the operator runs, and may return what is to be told how the operator has
             ended; an exception from it stops the operator.
         roots: modules that paths start from, by name.
-        watcher: see `Watcher`.
+        watcher: is told of the operators that it wants, once they have run.
         failed: receives an error of the guard at an operator, which then runs unchecked; None to raise it.
         calm: is called after so many operators in turn with tensors on the CPU alone that the mode may step aside.
     """
@@ -130,7 +127,7 @@ class OperatorMode(UncompiledMode):
         sink: Sink,
         *,
         roots: Roots | None = None,
-        watcher: Watcher | None = None,
+        watcher: _Watcher | None = None,
         failed: Callable[[Exception], None] | None = None,
         calm: Callable[[], object] | None = None,
     ) -> None:
@@ -250,7 +247,7 @@ class OperatorMode(UncompiledMode):
         self._known[id(overload)] = known
         return known
 
-    def _run_watched(self, plan: _Plan, watcher: Watcher, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def _run_watched(self, plan: _Plan, watcher: _Watcher, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         result = plan.overload(*args, **kwargs)
         if plan.makes_tensors:
             RECORD.computed(result, args)
@@ -262,7 +259,7 @@ class OperatorMode(UncompiledMode):
         return result
 
     def _run_mixed(
-        self, plan: _Plan, watcher: Watcher | None, args: Sequence[Any], kwargs: dict[str, Any], ended: Ended
+        self, plan: _Plan, watcher: _Watcher | None, args: Sequence[Any], kwargs: dict[str, Any], ended: Ended
     ) -> Any:
         try:
             if watcher is not None:
