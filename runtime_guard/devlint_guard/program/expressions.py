@@ -335,16 +335,12 @@ class Reader:
                 return self._device_of_call(node)
             case ast.BinOp():
                 return _common(self.device(node.left), self.device(node.right))
-            case ast.UnaryOp():
-                return self.device(node.operand)
-            case ast.Compare():
-                return self.device(node.left)
-            case ast.Subscript():
-                return self.device(node.value)
-            case ast.Attribute(attr=name) if name in _SAME_DEVICE_ATTRIBUTES:
-                return self.device(node.value)
-            case ast.NamedExpr():
-                return self.device(node.value)
+            case ast.UnaryOp(operand=inner) | ast.Compare(left=inner):
+                return self.device(inner)
+            case ast.Subscript(value=inner) | ast.NamedExpr(value=inner):
+                return self.device(inner)
+            case ast.Attribute(value=inner, attr=name) if name in _SAME_DEVICE_ATTRIBUTES:
+                return self.device(inner)
             case ast.IfExp():
                 chosen = self.chosen(node)
                 return None if chosen is None else self.device(chosen)
@@ -404,8 +400,7 @@ class Reader:
     def creates(self, node: ast.Call) -> str:
         """How a call that creates a tensor is told a device: by a `keyword` or a later `move`; else empty."""
         function = self.value(node.func)
-        name = getattr(function, "__name__", "")
-        if name in FACTORIES and _is_torchs(function, name):
+        if name := _factory(function):
             # The old constructors take no device, and a generator draws only on devices of its own type.
             drawn = any(one.arg == "generator" and self.value(one.value) is not None for one in node.keywords)
             return "move" if drawn or name.endswith("Tensor") else "keyword"
@@ -415,17 +410,20 @@ class Reader:
         """Whether a call creates a tensor from no other, with no device given."""
         if not isinstance(node, ast.Call) or any(keyword.arg == "device" for keyword in node.keywords):
             return False
-        function = self.value(node.func)
-        name = getattr(function, "__name__", "")
-        if name not in FACTORIES or not _is_torchs(function, name):
-            return False
-        return not any(self.device(argument) is not None for argument in node.args)
+        is_told = any(self.device(argument) is not None for argument in node.args)
+        return bool(_factory(self.value(node.func))) and not is_told
 
 
 def _symbol(operator: ast.operator | ast.cmpop) -> str:
     one = ast.Name("x")
     both = ast.BinOp(one, operator, one) if isinstance(operator, ast.operator) else ast.Compare(one, [operator], [one])
     return ast.unparse(both)[2:-2]
+
+
+def _factory(function: object) -> str:
+    """The name of a function of torch that creates a tensor; empty for any other value."""
+    name: str = getattr(function, "__name__", "")
+    return name if name in FACTORIES and _is_torchs(function, name) else ""
 
 
 def _is_torchs(function: object, name: str) -> bool:
@@ -472,14 +470,12 @@ def numbered(device: torch.device | None) -> torch.device | None:
 
 def as_device(value: object) -> torch.device | None:
     """The device that a value names, such as `"cuda"`, 1 or a `torch.device`."""
-    if isinstance(value, torch.device):
-        return value
     if isinstance(value, (str, int)) and not isinstance(value, bool):
         try:
             return torch.device(value)
         except RuntimeError:
             return None
-    return None
+    return value if isinstance(value, torch.device) else None
 
 
 def _grouped(text: str, node: ast.expr, tensors: list[tuple[str, torch.Tensor]]) -> list[Term]:

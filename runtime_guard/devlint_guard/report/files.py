@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-import sys
 from pathlib import Path
 
 from devlint_guard.report import html, json, summary
 from devlint_guard.report.record import Record
-
-if sys.platform != "win32":
-    import fcntl
 
 _FORMS = {".json": json.render, ".html": html.render, ".htm": html.render}
 
@@ -25,14 +20,7 @@ def write(record: Record, path: Path) -> None:
     Raises:
         OSError: the file cannot be written; then it is as it was.
     """
-    _replace(path, _FORMS.get(path.suffix.lower(), summary.render)(record).encode("utf-8", "backslashreplace"))
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Gives a file a new content in one step; a device or a pipe is written to.
-
-    The temporary file has a name and a lock like those of the linter, which removes it if this process is killed.
-    """
+    data = _FORMS.get(path.suffix.lower(), summary.render)(record).encode("utf-8", "backslashreplace")
     if path.exists() and not path.is_file():
         path.write_bytes(data)
         return
@@ -40,9 +28,6 @@ def _replace(path: Path, data: bytes) -> None:
     partial = target.with_name(f".devlint-{os.urandom(8).hex()}.partial")
     try:
         with open(partial, "xb") as file:
-            if sys.platform != "win32":
-                with contextlib.suppress(OSError):
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -147,6 +147,7 @@ def refresh() -> None:
 
 class _Listener:
     def entered(self, module: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> interpose.Runner | None:
+        """Of a module whose tensors may be apart, what makes the call; None to let the fast path make it."""
         entry = responsible(module)
         if entry is None:
             return None

@@ -34,20 +34,12 @@ Runner = Callable[[Call], Any]
 """Makes a call of a module with the arguments that it knows; returns the result."""
 
 
-class Listener(Protocol):
+class _Listener(Protocol):
     """Is told what the fast path notices, and looks everything up again: names and paths are no concern of it."""
 
-    def entered(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Runner | None:
-        """The tensors of a module and its arguments may not all be on one device.
-
-        Returns what makes the call in place of the fast path; None to let the fast path make it.
-        """
-
-    def failed(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> None:
-        """A call raised; the error goes on its way afterwards."""
-
-    def called(self, module: Module) -> None:
-        """A module is called that no other module has called; told only where calls are counted."""
+    def entered(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Runner | None: ...
+    def failed(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> None: ...
+    def called(self, module: Module) -> None: ...
 
 
 _CONTAINERS = frozenset({list, tuple, dict, PackedSequence})
@@ -58,7 +50,7 @@ _PLAIN: Call = Module._wrapped_call_impl
 _function_modes: Callable[[], int] = torch._C._len_torch_function_stack
 """How many function modes this thread has."""
 
-_listener: Listener | None = None
+_listener: _Listener | None = None
 _installed: Call | None = None
 _original: Call | None = None
 _calls = threading.local()
@@ -73,7 +65,9 @@ class Resting:
 resting = Resting()
 
 
-def install(listener: Listener, compared: Container[type], *, counting: bool = False, with_rests: bool = False) -> None:
+def install(
+    listener: _Listener, compared: Container[type], *, counting: bool = False, with_rests: bool = False
+) -> None:
     """Puts the fast path in the place of `nn.Module.__call__`, or exchanges it for one with other options.
 
     Args:
