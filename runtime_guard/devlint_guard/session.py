@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any, Literal, TypeVar, cast, get_args, overload
+from typing import Any, Literal, TypeVar, get_args, overload
 
 import torch
 from torch.nn import Module
@@ -57,7 +57,7 @@ FIRST_STEPS = 3
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Guard:
+class Guard(contextlib.ContextDecorator):
     """Asserts, while it is active, that what meets is on one device. A context manager and a decorator.
 
     It may be entered again while it is active, and by several threads.
@@ -170,16 +170,6 @@ class Guard:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.exit(error)
-
-    def __call__(self, function: Function) -> Function:
-        """Guards each call of a function."""
-
-        @functools.wraps(function)
-        def guarded_function(*args: Any, **kwargs: Any) -> Any:
-            with self:
-                return function(*args, **kwargs)
-
-        return cast(Function, guarded_function)
 
     def enter(self, roots: Roots) -> None:
         """Becomes active, with other modules than it was made with.

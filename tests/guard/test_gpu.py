@@ -9,10 +9,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import statistics
 import subprocess
 import sys
-import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -432,38 +430,6 @@ def _gradients(network: nn.Module, batch: Tensor) -> list[Tensor]:
     return [parameter.grad.clone() for parameter in network.parameters() if parameter.grad is not None]
 
 
-def check_overhead() -> Figures:
-    """Ratios of the guard to no guard, medians of pairs, where the device or the host is the bottleneck."""
-    found: Figures = {"device": torch.cuda.get_device_name()}
-    for name, width, rows, depth in (("gpu-bound", 2048, 4096, 8), ("launch-bound", 64, 16, 8)):
-        network = _network(width, depth)
-        step = _step(network, on_cuda(rows, width))
-        _seconds(step, contextlib.nullcontext())
-        found[name] = {"ms a step": round(_seconds(step, contextlib.nullcontext()) / STEPS * 1e3, 3)}
-        for variant in ("none", *_variants(network)):
-            found[name][variant] = round(statistics.median(_ratio(step, network, variant) for _ in range(9)), 3)
-    assert found["gpu-bound"]["module level"] < 1.1
-    assert found["launch-bound"]["module level"] < 1.2
-    return found
-
-
-def _ratio(step: Callable[[], None], network: nn.Module, variant: str) -> float:
-    before = _seconds(step, contextlib.nullcontext())
-    taken = _seconds(step, _variants(network).get(variant, contextlib.nullcontext()))
-    after = _seconds(step, contextlib.nullcontext())
-    return 2 * taken / (before + after)
-
-
-def _seconds(step: Callable[[], None], context: AbstractContextManager[Any]) -> float:
-    with context:
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for _ in range(STEPS):
-            step()
-        torch.cuda.synchronize()
-        return time.perf_counter() - start
-
-
 # --- the tests ----------------------------------------------------------------------------------------------
 
 ANYWHERE = (check_error_texts, check_ledger, check_collectives)
@@ -477,7 +443,6 @@ CHECKS = (
     check_ledger_against_profiler,
     check_waiting_lines,
     check_captured_graphs,
-    check_overhead,
 )
 
 

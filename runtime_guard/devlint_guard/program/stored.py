@@ -10,7 +10,7 @@ import functools
 import types
 from collections import UserDict
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import torch
 from torch import nn
@@ -44,11 +44,7 @@ def attribute(owner: object, name: str) -> object:
     return UNKNOWN
 
 
-class _Example(NamedTuple):
-    field: int
-
-
-_NAMED_TUPLE_FIELD: Final = type(vars(_Example)["field"])
+_NAMED_TUPLE_FIELD: Final = type(vars(collections.namedtuple("_", "field"))["field"])
 
 
 def dictionary_of(owner: object) -> Mapping[str, object]:
