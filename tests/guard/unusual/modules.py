@@ -302,16 +302,6 @@ for scale in (1, 2, 1, 2):
     except ValueError as error:
         print("raised", error)
 
-# --- copies_and_pickles
-net = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
-train(net)
-for one in (copy.deepcopy(net), copy.copy(net), pickle.loads(pickle.dumps(net))):
-    print(one.state_dict().keys(), torch.equal(one(x), net(x)), sorted(vars(one)) == sorted(vars(net)))
-file = io.BytesIO()
-torch.save(net, file)
-file.seek(0)
-print(torch.load(file, weights_only=False)(x).shape, sorted(vars(net)))
-
 
 # --- modules_end_when_they_are_dropped
 class Net(nn.Linear):
@@ -432,13 +422,6 @@ with warnings.catch_warnings(record=True) as seen:
     net(x)
     torch.nn.MSELoss()(torch.ones(2), torch.ones(2, 1))
 print(len(seen), [one.filename == __file__ for one in seen])
-
-# --- lazy_modules
-net = nn.Sequential(nn.LazyLinear(3), nn.LazyBatchNorm1d(), nn.LazyLinear(2))
-print([type(one).__name__ for one in net])
-net(x)
-train(net)
-print([type(one).__name__ for one in net])
 
 # --- parametrized_and_pruned
 from torch.nn.utils import parametrizations, prune

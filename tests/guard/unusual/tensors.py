@@ -365,22 +365,6 @@ with torch.device("meta"), torch.inference_mode():
     print([nn.Linear(2, 2)(torch.ones(1, 2)).device for _ in range(5)])
 train(3)
 
-# --- scripted_and_traced
-warnings.simplefilter("ignore")
-for _ in range(2):
-    scripted, traced = torch.jit.script(net), torch.jit.trace(net, x)
-    print(scripted(x).shape, torch.equal(traced(x), net(x)), scripted.graph is not None)
-    train(3)
-
-
-@torch.jit.script
-def double(x: torch.Tensor) -> torch.Tensor:
-    return torch.zeros(2) + x * 2
-
-
-with torch.inference_mode():
-    print([double(torch.ones(2)) for _ in range(5)], [scripted(x).shape for _ in range(5)])
-
 # --- compiled_without_a_backend
 frames = []
 
@@ -419,18 +403,6 @@ def run(x):
 for _ in range(6):
     print(run(x).item())
 print(len(frames), net(x).shape)
-
-# --- symbolically_traced
-traced = torch.fx.symbolic_trace(net)
-for _ in range(5):
-    print(traced(x).shape, traced.code.count("\n"), [node.op for node in traced.graph.nodes])
-
-# --- exported
-exported = torch.export.export(net, (x,))
-train(4)
-print(exported.module()(x).shape, len(list(exported.graph.nodes)))
-with torch.inference_mode():
-    print([exported.module()(x).shape for _ in range(5)])
 
 # --- methods_of_tensors_are_what_they_are
 import inspect
