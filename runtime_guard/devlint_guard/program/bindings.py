@@ -14,8 +14,6 @@ from types import CodeType
 
 from devlint_guard.program.frames import Position, span_of
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
-
 
 @dataclass(frozen=True, slots=True)
 class Binding:
@@ -99,18 +97,13 @@ def reaching(function: ast.AST, is_target: IsTarget, use: ast.AST | None, truth:
 def _in_comprehension(function: ast.AST, is_target: IsTarget, use: ast.AST) -> Binding | None:
     """The loop of a comprehension that binds a variable for the node in it."""
     found = None
-    for node in _around(function, span_of(use)):
-        for part in getattr(node, "generators", []):
+    for node in ast.walk(function):
+        is_around = isinstance(node, ast.expr) and _holds(node, span_of(use))
+        for part in getattr(node, "generators", []) if is_around else ():
             for target, _ in targets_in(part.target):
                 if is_target(target) and part.iter is not use:
                     found = Binding(part, part.iter, is_part=True)
     return found
-
-
-def _around(function: ast.AST, span: tuple[Position, Position]) -> Iterator[ast.expr]:
-    for node in ast.walk(function):
-        if isinstance(node, ast.expr) and _holds(node, span):
-            yield node
 
 
 def _holds(node: ast.AST, span: tuple[Position, Position]) -> bool:
@@ -242,10 +235,7 @@ def targets_of(node: ast.AST) -> Iterator[Target]:
     match node:
         case ast.Assign():
             for target in node.targets:
-                for one, value, is_part in _pairs(target, node.value):
-                    yield from ((alias, value, is_part) for alias in (one, *_attributes_behind(one)))
-        case ast.Expr(value=ast.Call() as call):
-            yield from _stored_by(call)
+                yield from _pairs(target, node.value)
         case ast.AnnAssign(value=ast.expr() as value):
             yield from _pairs(node.target, value)
         case ast.AugAssign(target=target):
@@ -260,31 +250,6 @@ def targets_of(node: ast.AST) -> Iterator[Target]:
         for inner in ast.walk(part) if isinstance(part, ast.expr) else ():
             if isinstance(inner, ast.NamedExpr):
                 yield inner.target, inner.value, False
-
-
-def _attributes_behind(target: ast.expr) -> Iterator[ast.expr]:
-    """The attribute that a target assigns without naming it as one: by a table of its object, or by its data."""
-    match target:
-        case ast.Subscript(value=ast.Attribute(value=owner, attr=table), slice=ast.Constant(value=str() as name)):
-            if table in ("__dict__", "_parameters", "_buffers", "_modules"):
-                yield ast.copy_location(ast.Attribute(owner, name, ast.Store()), target)
-        case ast.Attribute(value=ast.Attribute() as tensor, attr="data"):
-            yield tensor
-
-
-def _stored_by(call: ast.Call) -> Iterator[Target]:
-    """What a call assigns to an attribute: `setattr`, or a method that registers a tensor or a module."""
-    match call:
-        case ast.Call(func=ast.Name(id="setattr"), args=[owner, ast.Constant(value=str() as name), value]):
-            pass
-        case ast.Call(
-            func=ast.Attribute(value=owner, attr="register_buffer" | "register_parameter" | "add_module"),
-            args=[ast.Constant(value=str() as name), value, *_],
-        ):
-            pass
-        case _:
-            return
-    yield ast.copy_location(ast.Attribute(owner, name, ast.Store()), call), value, False
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> Iterator[Target]:
