@@ -102,6 +102,7 @@ class Guard(contextlib.ContextDecorator):
         _demand(first_steps >= 0 and every >= 0, f"first_steps={first_steps}, every={every}: not less than 0")
         _demand(all(isinstance(one, Module) for one in modules), "pass modules by position and options by name")
         _demand(not isinstance(allow, str), f"allow={allow!r}: a list of strings")
+        allowed = dict(allow) if isinstance(allow, Mapping) else list(allow)
         self.mode: Mode = mode
         self.level: Level = level
         self._roots = by_class(modules)
@@ -112,12 +113,12 @@ class Guard(contextlib.ContextDecorator):
             "first_steps": first_steps,
             "every": every,
             "expect": None if expect is None else str(expect),
-            "allow": dict(allow) if isinstance(allow, Mapping) else list(allow),
+            "allow": allowed,
             "ledger": ledger,
             "strict": strict,
         }
         steps = Steps(0 if level == "module" else first_steps, 0 if level == "module" else every)
-        self._found = _Found(mode, Allowances(allow), steps)
+        self._found = _Found(mode, Allowances(allowed), steps)
         self.watching = _Watching(level, strict, _device(expect), Ledger(steps) if ledger else None, self._found)
         self._lock = threading.Lock()
         self._entries = 0
@@ -227,13 +228,7 @@ class Guard(contextlib.ContextDecorator):
 
 
 class _Found:
-    """What a guard has found, each once, and what becomes of it.
-
-    Args:
-        mode: see `Guard`.
-        allowances: what is no finding.
-        steps: tells in which step something is found.
-    """
+    """What a guard has found, each once, and what becomes of it."""
 
     def __init__(self, mode: Mode, allowances: Allowances, steps: Steps) -> None:
         self.steps = steps

@@ -50,12 +50,13 @@ def network() -> Network:
 
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Any:
+    installed.let_go()  # `explain` records until the process ends
     hooks = (optimizers._global_optimizer_pre_hooks, optimizers._global_optimizer_post_hooks)
     assert nn.Module.__call__ is CALL
     before = [dict(one) for one in hooks]
     functions = [torch.ctc_loss, Tensor.to, Tensor.cpu, Tensor.cuda, nn.Module._apply, torch.utils.swap_tensors]
     yield
-    installed.let_go()  # `explain` records until the process ends
+    installed.let_go()
     assert nn.Module.__call__ is CALL
     assert [torch.ctc_loss, Tensor.to, Tensor.cpu, Tensor.cuda, nn.Module._apply, torch.utils.swap_tensors] == functions
     assert _get_current_dispatch_mode_stack() == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -108,17 +109,10 @@ _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>
 
 def argument_of(call: ast.Call, code: CodeType, name: str) -> ast.expr | None:
     """What a call shows for a parameter of the function with this code."""
-    for keyword in call.keywords:
-        if keyword.arg == name:
-            return keyword.value
-    parameters = code.co_varnames[: code.co_argcount]
-    if name in parameters:
-        position = parameters.index(name) - is_method(code)
-        if 0 <= position < len(call.args) and not any(
-            isinstance(one, ast.Starred) for one in call.args[: position + 1]
-        ):
-            return call.args[position]
-    return None
+    named = {one.arg: one.value for one in call.keywords}
+    plain = itertools.takewhile(lambda one: not isinstance(one, ast.Starred), call.args)
+    placed = dict(zip(code.co_varnames[is_method(code) : code.co_argcount], plain, strict=False))
+    return named.get(name, placed.get(name))
 
 
 def is_method(code: CodeType) -> bool:
@@ -148,14 +142,12 @@ def _code_of_file(file: str) -> CodeType:
 
 def imported(top: Scope, name: str) -> tuple[Scope, str] | None:
     """The top of the file that a variable is imported from, and what it is called there."""
-    for node in ast.walk(top.source.tree):
-        if isinstance(node, ast.ImportFrom):
-            for one in node.names:
-                if (one.asname or one.name) == name:
-                    module = sys.modules.get(_absolute(node, top.more_names))
-                    there = None if module is None else top_of(module)
-                    return None if there is None else (there, one.name)
-    return None
+    imports = (node for node in ast.walk(top.source.tree) if isinstance(node, ast.ImportFrom))
+    named = ((node, one.name) for node in imports for one in node.names if (one.asname or one.name) == name)
+    node, original = next(named, (None, ""))
+    module = None if node is None else sys.modules.get(_absolute(node, top.more_names))
+    there = None if module is None else top_of(module)
+    return None if there is None else (there, original)
 
 
 def _absolute(node: ast.ImportFrom, names: Mapping[str, object]) -> str:

@@ -24,7 +24,8 @@ UNKNOWN: Final = object()
 def attribute(owner: object, name: str) -> object:
     """An attribute that is stored, UNKNOWN if it would be computed."""
     if isinstance(owner, torch.Tensor):
-        return _attribute_of_tensor(owner, name)
+        is_plain = name in ("device", "data") or (name == "grad" and owner.is_leaf)
+        return getattr(owner, name) if is_plain else dictionary_of(owner).get(name, UNKNOWN)
     own = dictionary_of(owner)
     if isinstance(owner, nn.Module):
         for table in (own, *(own.get(key) for key in ("_parameters", "_buffers", "_modules"))):
@@ -54,16 +55,6 @@ def dictionary_of(owner: object) -> Mapping[str, object]:
     except (AttributeError, TypeError):
         return {}
     return found if isinstance(found, Mapping) else {}
-
-
-def _attribute_of_tensor(owner: torch.Tensor, name: str) -> object:
-    if name == "device":
-        return owner.device
-    if name == "data":
-        return owner.data
-    if name == "grad" and owner.is_leaf:
-        return owner.grad
-    return dictionary_of(owner).get(name, UNKNOWN)
 
 
 def element(owner: object, key: object) -> object:

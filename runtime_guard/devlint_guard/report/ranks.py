@@ -66,9 +66,7 @@ def merge(records: Sequence[Record]) -> Record:
         findings=_joined(finding for record in ordered for finding in record.findings),
         suspects=_joined(finding for record in ordered for finding in record.suspects),
         allowed=tuple(one for record in ordered for one in record.allowed),
-        transfers=tuple(
-            sorted(added(one for record in ordered for one in record.transfers), key=lambda one: -one.bytes)
-        ),
+        transfers=added(one for record in ordered for one in record.transfers),
     )
 
 

@@ -63,8 +63,8 @@ class Transfer:
     steps: InSteps | None = None
 
 
-def added(transfers: Iterable[Transfer]) -> Iterable[Transfer]:
-    """Transfers of one line in one way, of several functions or of several processes, as one."""
+def added(transfers: Iterable[Transfer]) -> tuple[Transfer, ...]:
+    """Transfers of one line in one way, of several functions or of several processes, as one; the most bytes first."""
     found: dict[object, Transfer] = {}
     for one in transfers:
         key = (one.place, one.source, one.direction, one.by, one.implicit)
@@ -79,7 +79,12 @@ def added(transfers: Iterable[Transfer]) -> Iterable[Transfer]:
                 steps=_joined(known.steps, one.steps),
             )
         found[key] = one
-    return found.values()
+    return tuple(sorted(found.values(), key=_order))
+
+
+def _order(transfer: Transfer) -> tuple[object, ...]:
+    where = ("", 0) if transfer.place is None else (transfer.place.file, transfer.place.line)
+    return (-transfer.bytes, -transfer.count, where, transfer.direction.value, transfer.by)
 
 
 def _joined(one: InSteps | None, other: InSteps | None) -> InSteps | None:

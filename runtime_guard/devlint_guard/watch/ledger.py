@@ -152,7 +152,7 @@ class Ledger:
 
     @property
     def transfers(self) -> tuple[Transfer, ...]:
-        """The totals, the most bytes first, then the most calls."""
+        """The totals, see `added`."""
         with self._lock:
             found = [
                 Transfer(
@@ -169,7 +169,7 @@ class Ledger:
                 )
                 for (caller, direction, by, implicit), known in self._sums.items()
             ]
-        return tuple(sorted(added(found), key=_order))
+        return added(found)
 
     # --- as a watcher of operators ---
 
@@ -198,12 +198,6 @@ def _printed(tensor: Tensor, *args: Any, **kwargs: Any) -> str:
             ledger.printed(tensor)
     text: str = _original(tensor, *args, **kwargs)
     return text
-
-
-def _order(transfer: Transfer) -> tuple[Any, ...]:
-    place = transfer.place
-    where = ("", 0) if place is None else (place.file, place.line)
-    return (-transfer.bytes, -transfer.count, where, transfer.direction.value, transfer.by)
 
 
 def _entries(call: Call) -> Iterator[_Entry]:
