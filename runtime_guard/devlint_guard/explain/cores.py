@@ -49,8 +49,7 @@ def _parts(reader: Reader, node: ast.expr, device: str) -> tuple[Sequence[ast.ex
         case ast.Starred() | ast.NamedExpr() | ast.Await():
             return [node.value], True
         case ast.IfExp():
-            chosen = reader.chosen(node)
-            return [node.body, node.orelse] if chosen is None else [chosen], True
+            return [node.body, node.orelse], True
         case ast.BoolOp():
             return node.values, True
         case ast.Subscript():

@@ -38,7 +38,6 @@ Reached = tuple[Binding | None, ...]
 """Bindings that may be the last one, None for the value on entry; empty where no path leads."""
 
 IsTarget = Callable[[ast.expr], bool]
-Truth = Callable[[ast.If], bool | None]
 Target = tuple[ast.expr, ast.expr, bool]
 """A target, the assigned expression, and whether the target takes a part of it."""
 
@@ -75,23 +74,21 @@ def is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def reaching(function: ast.AST, is_target: IsTarget, use: ast.AST | None, truth: Truth) -> list[Binding | None]:
+def reaching(function: ast.AST, is_target: IsTarget, use: ast.AST | None) -> list[Binding | None]:
     """The bindings that may be the last one when a node is reached, in the order of the source.
 
     Args:
         function: a definition, or the tree of a file.
         is_target: whether a node is the variable.
         use: the node; None for the end of the function.
-        truth: which branch of a statement was taken, if that is known.
     """
     inner = None if use is None else _in_comprehension(function, is_target, use)
     if inner is not None:
         return [inner]
-    flow = _Flow(is_target, None if use is None else span_of(use), truth)
+    flow = _Flow(is_target, None if use is None else span_of(use))
     body = getattr(function, "body", [])
     end = flow.block(body, (None,)) if isinstance(body, list) else (None,)
-    found = flow.found if flow.found is not None else _joined(end, *flow.returns)
-    return list(found)
+    return list(end if flow.found is None else flow.found)
 
 
 def _in_comprehension(function: ast.AST, is_target: IsTarget, use: ast.AST) -> Binding | None:
@@ -119,15 +116,13 @@ def _joined(*states: Reached) -> Reached:
 class _Flow:
     """One reading of a function downwards, until the statement of the use."""
 
-    def __init__(self, is_target: IsTarget, span: tuple[Position, Position] | None, truth: Truth) -> None:
-        self._is_target, self._span, self._truth = is_target, span, truth
-        self._breaks: list[list[Reached]] = []
-        self._continues: list[list[Reached]] = []
-        self._is_ahead = 0
-        self.returns: list[Reached] = []
+    def __init__(self, is_target: IsTarget, span: tuple[Position, Position] | None) -> None:
+        self._is_target, self._span = is_target, span
+        self._is_ahead = False
         self.found: Reached | None = None
 
     def block(self, body: Sequence[ast.stmt], state: Reached) -> Reached:
+        """The state after some statements."""
         for statement in body:
             if self.found is not None:
                 break
@@ -137,44 +132,33 @@ class _Flow:
     def _is_here(self, node: ast.AST) -> bool:
         return self._span is not None and not self._is_ahead and _holds(node, self._span)
 
-    def _find(self, state: Reached) -> Reached:
-        self.found = state
-        return state
-
     def _statement(self, node: ast.stmt, state: Reached) -> Reached:
+        blocks = _blocks(node)
+        inside = next((one for one in blocks if any(self._is_here(part) for part in one)), None)
+        if inside is None and self._is_here(node):
+            self.found = state
+            return state
+        start = self._bound(node, state)
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            before, self._is_ahead = self._is_ahead, True
+            start = _joined(start, self.block(node.body, start))
+            self._is_ahead = before
+        if inside is not None and not isinstance(node, ast.Try):
+            return self.block(inside, start)
         match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                return self._find(state) if self._is_here(node) else state
-            case ast.If():
-                return self._if(node, state)
-            case ast.For() | ast.AsyncFor() | ast.While():
-                return self._loop(node, state)
+            case ast.Return() | ast.Raise() if self._span is not None or isinstance(node, ast.Raise):
+                return ()
             case ast.With() | ast.AsyncWith():
-                if any(self._is_here(item.context_expr) for item in node.items):
-                    return self._find(state)
-                return self.block(node.body, self._with(node, state))
+                return self.block(node.body, start)
+            case ast.If():
+                return _joined(self.block(node.body, start), self.block(node.orelse, start))
             case ast.Try():
-                return self._try(node, state)
-            case ast.Match():
-                if self._is_here(node.subject):
-                    return self._find(state)
-                return _joined(state, *(self.block(case.body, state) for case in node.cases))
-        if self._is_here(node):
-            return self._find(state)
-        match node:
-            case ast.Return():
-                self.returns.append(state)
-                return ()
-            case ast.Raise():
-                return ()
-            case ast.Break() | ast.Continue():
-                kept = self._breaks if isinstance(node, ast.Break) else self._continues
-                if kept:
-                    kept[-1].append(state)
-                return ()
-        return self._with(node, state)
+                end = self.block(node.body, state)
+                ends = [self.block(one.body, _joined(state, end)) for one in node.handlers]
+                return self.block(node.finalbody, _joined(self.block(node.orelse, end), *ends))
+        return _joined(start, *(self.block(one, start) for one in blocks))
 
-    def _with(self, node: ast.stmt, state: Reached) -> Reached:
+    def _bound(self, node: ast.stmt, state: Reached) -> Reached:
         """The state after a statement that may bind the variable; an update leaves its value where it was."""
         found = [one for one in targets_of(node) if self._is_target(one[0])]
         if not found or not state or isinstance(node, ast.AugAssign):
@@ -182,49 +166,13 @@ class _Flow:
         _, value, is_part = found[-1]
         return (Binding(node, value, is_part),)
 
-    def _if(self, node: ast.If, state: Reached) -> Reached:
-        if self._is_here(node.test):
-            return self._find(state)
-        state = self._with(node, state)
-        known = self._truth(node)
-        if self._is_here(node):  # whatever the test says by now, the use was reached
-            arm = node.body if any(self._is_here(one) for one in node.body) else node.orelse
-            return self.block(arm, state)
-        arms = [arm for answer, arm in ((True, node.body), (False, node.orelse)) if known in (None, answer)]
-        return _joined(*(self.block(arm, state) for arm in arms))
 
-    def _loop(self, node: ast.For | ast.AsyncFor | ast.While, state: Reached) -> Reached:
-        head = node.test if isinstance(node, ast.While) else node.iter
-        if self._is_here(head) and not isinstance(node, ast.While):
-            return self._find(state)
-        self._breaks.append([])
-        self._continues.append([])
-        start = state
-        self._is_ahead += 1
-        for _ in range(2):
-            end = self.block(node.body, self._with(node, start))
-            start = _joined(start, end, *self._continues[-1])
-        self._is_ahead -= 1
-        if self._is_here(head):
-            self._find(start)
-        elif any(self._is_here(one) for one in node.body):
-            self.block(node.body, self._with(node, start))
-        breaks = self._breaks.pop()
-        self._continues.pop()
-        if self.found is not None:
-            return start
-        is_endless = isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)
-        after = () if is_endless else self.block(node.orelse, start)
-        return _joined(after, *breaks)
-
-    def _try(self, node: ast.Try, state: Reached) -> Reached:
-        end = self.block(node.body, state)
-        if self.found is not None:
-            return end
-        raised = _joined(state, end)
-        ends = [self.block(handler.body, raised) for handler in node.handlers]
-        ends.append(self.block(node.orelse, end))
-        return self.block(node.finalbody, _joined(*ends))
+def _blocks(node: ast.stmt) -> list[list[ast.stmt]]:
+    """The blocks of statements in a statement; those of a definition run at another time."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return []
+    own = [getattr(node, name, []) for name in ("body", "orelse", "finalbody")]
+    return [*own, *(one.body for one in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())))]
 
 
 # --- what a statement binds ---------------------------------------------------------------------------------

@@ -225,8 +225,6 @@ class Reader:
             return [term for value in node.values for term in self.terms(value)]
         if isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.Lambda)):
             return []
-        if isinstance(node, ast.IfExp) and (chosen := self.chosen(node)) is not None:
-            return self.terms(chosen)
         text, value = self._source.of(node), self.value(node)
         if isinstance(value, (torch.Tensor, torch.Generator)):
             return [Term(text, node, str(value.device), value, callee=callee)]
@@ -266,9 +264,6 @@ class Reader:
                 return -number
             case ast.NamedExpr():
                 return self.value(node.value)
-            case ast.IfExp():
-                chosen = self.chosen(node)
-                return UNKNOWN if chosen is None else self.value(chosen)
             case ast.Call(keywords=[]) if self.value(node.func) is torch.device:
                 values = [self.value(argument) for argument in node.args]
                 return as_device(values[0]) or UNKNOWN if len(values) == 1 else UNKNOWN
@@ -288,38 +283,6 @@ class Reader:
                 names = {function.__code__.co_varnames[0]: owner}
                 return Reader(source, names, {}).value(value) if only else UNKNOWN
         return UNKNOWN
-
-    def chosen(self, node: ast.IfExp) -> ast.expr | None:
-        """The branch of a conditional expression that is taken; None where its test would run code."""
-        answer = self.truth(node.test)
-        return None if answer is None else node.body if answer else node.orelse
-
-    def truth(self, test: ast.expr) -> bool | None:
-        """Whether a test holds; None where that would run code."""
-        match test:
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                answer = self.truth(operand)
-                return None if answer is None else not answer
-            case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as operator], comparators=[right]):
-                one, other = self.value(left), self.value(right)
-                known = one is not UNKNOWN and other is not UNKNOWN
-                return (one is other) is isinstance(operator, ast.Is) if known else None
-            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as operator], comparators=[right]):
-                one, other = self.value(left), self.value(right)
-                known = type(one) in _PLAIN and type(other) in _PLAIN
-                return (one == other) is isinstance(operator, ast.Eq) if known else None
-            case ast.BoolOp(op=operator, values=values):
-                answers = [self.truth(one) for one in values]
-                decisive = isinstance(operator, ast.Or)
-                if decisive in answers:
-                    return decisive
-                return None if None in answers else not decisive
-            case ast.Call(func=ast.Name(id="isinstance"), args=[one, other]):
-                value, kind = self.value(one), self.value(other)
-                known = value is not UNKNOWN and isinstance(kind, type)
-                return kind in type(value).__mro__ if known else None
-        value = self.value(test)
-        return bool(value) if type(value) in (bool, int, float, str, type(None), list, tuple, dict) else None
 
     # --- devices of what has no value any more ---
 
@@ -341,9 +304,6 @@ class Reader:
                 return self.device(inner)
             case ast.Attribute(value=inner, attr=name) if name in _SAME_DEVICE_ATTRIBUTES:
                 return self.device(inner)
-            case ast.IfExp():
-                chosen = self.chosen(node)
-                return None if chosen is None else self.device(chosen)
         return None
 
     def _device_of_call(self, node: ast.Call) -> torch.device | None:

@@ -86,11 +86,7 @@ class Scope:
     def reaching(self, is_target: IsTarget, use: ast.AST | None) -> Sequence[Binding | None]:
         """The bindings that may be the last one when a node is reached, see `bindings.reaching`."""
         definition = self.definition
-        return [None] if definition is None else reaching(definition, is_target, use, self._truth)
-
-    def _truth(self, branch: ast.If) -> bool | None:
-        """Which way a statement went, if what it asks has not changed since."""
-        return self.reader.truth(branch.test) if self.is_settled(branch.test) else None
+        return [None] if definition is None else reaching(definition, is_target, use)
 
     def is_settled(self, node: ast.expr) -> bool:
         """Whether the names in an expression have the values that they had when it was computed."""
