@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from types import FunctionType
 from typing import Final
 
 from devlint_guard.explain.links import steps_of
@@ -17,7 +16,6 @@ from devlint_guard.explain.trail import trail
 from devlint_guard.finding import Operand, Role
 from devlint_guard.program.expressions import Argument, Term, as_device, operation_at
 from devlint_guard.program.frames import place_of, text_of
-from devlint_guard.program.functions import Scope, argument_of
 
 
 def terms_of(scene: Scene) -> tuple[Term, ...]:
@@ -59,20 +57,8 @@ def value_passed_for(scene: Scene, parameter: str, device: str) -> tuple[Operand
                 if same:
                     return blamed(operand(scene, one) for one in same)
     named = [one.node for one in arguments_of(scene) if one.keyword == parameter and parameter]
-    named += _by_position(scene, parameter)
     same = [one for one in terms_of(scene) if any(one.node is node for node in named)]
     return blamed(operand(scene, one) for one in same)
-
-
-def _by_position(scene: Scene, parameter: str) -> list[ast.expr]:
-    """What the failing call passes for a parameter of the function that it calls, without its name."""
-    call = None if scene.operation is None else scene.operation.node
-    scope = None if scene.user is None else Scope.at(scene.user)
-    function = scope.reader.value(call.func) if scope is not None and isinstance(call, ast.Call) else None
-    if not isinstance(call, ast.Call) or not isinstance(function, FunctionType):
-        return []
-    given = argument_of(call, function.__code__, parameter)
-    return [] if given is None else [given]
 
 
 def whole_expression(

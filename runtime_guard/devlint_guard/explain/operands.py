@@ -232,20 +232,11 @@ def meeting(scene: Scene, message: Message) -> list[Met]:
         taken = list(part.terms) if part else taken
     terms = _relevant([_with_index(term, message.devices) for term in taken], message.devices)
     if len({term.device for term in terms}) < 2:
-        terms = _with_the_unknown_one(scene, _where_they_were(terms, message.devices), message.devices)
+        terms = _with_the_unknown_one(scene, terms, message.devices)
     return [
         Met(replace(operand(scene, term), device=term.device), term.value, None, term.factory, term.node)
         for term in terms
     ]
-
-
-def _where_they_were(terms: list[Term], named: Sequence[str]) -> list[Term]:
-    """The terms where the error found them: a library that an error passes may move its modules back to the CPU."""
-    others = [device for device in named if not any(_agree({term.device}, [device]) for term in terms)]
-    moved = [term for term in terms if isinstance(term.value, (nn.Module, nn.Parameter))]
-    if len(others) != 1 or not moved or len(moved) == len(terms):
-        return terms
-    return [replace(term, device=others[0]) if any(term is one for one in moved) else term for term in terms]
 
 
 def _in_replica(scene: Scene, carried: Carried, message: Message) -> list[Met]:

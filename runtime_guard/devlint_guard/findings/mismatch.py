@@ -15,13 +15,13 @@ from devlint_guard.advise.resumed import MOVE_FIRST, order_of, parameter_of
 from devlint_guard.explain.cause import Cause, cause_of, history_of, tensor_on
 from devlint_guard.explain.links import Link, steps_of
 from devlint_guard.explain.messages import Message, Trouble
-from devlint_guard.explain.operands import Met, Scene, found_operand, meeting, operand
+from devlint_guard.explain.operands import Met, Scene, found_operand, meeting
 from devlint_guard.explain.trail import trail
 from devlint_guard.finding import Advice, Change, Finding, Operand, Role, Step
 from devlint_guard.findings.parallel import misplaced
 from devlint_guard.program import naming
 from devlint_guard.program.expressions import attached, numbered
-from devlint_guard.program.stored import device_of_part, devices_of, registered_in
+from devlint_guard.program.stored import device_of_part, devices_of
 
 
 def apart(scene: Scene, message: Message) -> Finding:
@@ -43,7 +43,6 @@ def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
         return Finding("DEV101", _without_names(message), operands=tuple(one.operand for one in ordered))
     first, second = ordered[0], next(one for one in ordered if one.operand.device != ordered[0].operand.device)
     others = [one for one in ordered[1:] if one is not second]
-    second = _called_instead(scene, first, second)
     links = _way_of(scene, first)
     code = _code(scene, first, second, message)
     wanted = second.operand.device.partition(" and ")[0]
@@ -71,17 +70,6 @@ def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
         changes=changes,
         advice=tuple(advice),
     )
-
-
-def _called_instead(scene: Scene, blamed: Met, other: Met) -> Met:
-    """The module that is called, where an argument is elsewhere: it says where all arguments have to be."""
-    if isinstance(blamed.value, nn.Module) or isinstance(other.value, nn.Module):
-        return other
-    for term in scene.operation.terms if scene.operation and not scene.carried else ():
-        if term.callee and isinstance(term.value, nn.Module) and term.device == other.operand.device:
-            found = registered_in(term.value)
-            return Met(operand(scene, term, found[0] if found else None), term.value, node=term.node)
-    return other
 
 
 # --- where it comes from ------------------------------------------------------------------------------------

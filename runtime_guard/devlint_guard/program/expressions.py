@@ -17,9 +17,8 @@ from typing import Final
 import torch
 from torch import nn
 
-from devlint_guard.program.bindings import definition_of
 from devlint_guard.program.devices import default_device
-from devlint_guard.program.frames import Site, Source, is_user_code, node_at, source_of, source_of_file
+from devlint_guard.program.frames import Site, Source, node_at, source_of
 from devlint_guard.program.stored import UNKNOWN, attribute, devices_of, element, tensors_in, tensors_of
 
 
@@ -255,8 +254,7 @@ class Reader:
                 return getattr(builtins, node.id, UNKNOWN) if isinstance(builtins, types.ModuleType) else UNKNOWN
             case ast.Attribute():
                 owner = self.value(node.value)
-                found = UNKNOWN if owner is UNKNOWN else attribute(owner, node.attr)
-                return self._of_property(owner, node.attr) if found is UNKNOWN is not owner else found
+                return UNKNOWN if owner is UNKNOWN else attribute(owner, node.attr)
             case ast.Subscript():
                 owner, key = self.value(node.value), self.value(node.slice)
                 return UNKNOWN if owner is UNKNOWN or key is UNKNOWN else element(owner, key)
@@ -267,21 +265,6 @@ class Reader:
             case ast.Call(keywords=[]) if self.value(node.func) is torch.device:
                 values = [self.value(argument) for argument in node.args]
                 return as_device(values[0]) or UNKNOWN if len(values) == 1 else UNKNOWN
-        return UNKNOWN
-
-    def _of_property(self, owner: object, name: str) -> object:
-        """What a property of the user's returns that only names it, `return self._mask`: read, not run."""
-        held = next((vars(base)[name] for base in type(owner).__mro__ if name in vars(base)), None)
-        function = held.fget if isinstance(held, property) else None
-        if not isinstance(function, types.FunctionType) or not is_user_code(function.__code__, function.__module__):
-            return UNKNOWN
-        source = source_of_file(function.__code__.co_filename)
-        definition = None if source is None else definition_of(source.tree, function.__code__)
-        match definition:
-            case ast.FunctionDef(body=[*_, ast.Return(value=ast.Attribute() as value)]) if source is not None:
-                only = len([one for one in definition.body if not isinstance(one, ast.Expr)]) == 1
-                names = {function.__code__.co_varnames[0]: owner}
-                return Reader(source, names, {}).value(value) if only else UNKNOWN
         return UNKNOWN
 
     # --- devices of what has no value any more ---
