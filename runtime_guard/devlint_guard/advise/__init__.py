@@ -3,7 +3,7 @@
 * `edits`: a line with an expression changed; the file stays valid Python.
 * `targets`: which expression names a device at a line.
 * `astray`: the value that a change is for.
-* `left_behind`: modules, and what they keep, that a move has left where they were.
+* `left_behind`: modules and their tensors that a move has left where they were.
 * `resumed`: states of optimizers.
 * `companions`: the other values that the same change has to reach.
 * `at_cause`: the changes at the recorded cause.

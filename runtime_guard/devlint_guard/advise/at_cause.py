@@ -179,7 +179,7 @@ def _registered(cause: Cause, sites: Sequence[Site]) -> Iterator[Advice]:
 
 
 def _at_store(line: _Line) -> Iterator[Advice]:
-    """What is put in after the move is moved where it is put in."""
+    """A tensor that was put in after the move is moved at that place."""
     match line.entry.statement:
         case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
             yield from line.moved("move it where it is put in: its module has moved before", value)
@@ -279,7 +279,7 @@ def _at_batch(line: _Line) -> Iterator[Advice]:
 
 
 def _batch_on(name: str, value: object, device: str, wanted: str) -> str:
-    """The source of a batch, or a part of one, on another device; empty for what has nothing to move."""
+    """The source of a batch, or a part of one, on another device; empty where nothing is to move."""
     each = f'one.to({device}) if hasattr(one, "to") else one for'
     if isinstance(value, torch.Tensor):
         return f"{name}.to({device})" if str(value.device) != wanted else ""

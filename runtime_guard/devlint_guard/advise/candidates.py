@@ -41,7 +41,7 @@ def candidates(astray: Astray, others: Sequence[Met] = (), cause: Cause | None =
     Args:
         astray: the value that is told.
         others: the other values that the operation takes.
-        cause: what was recorded of the value; changes there come first.
+        cause: of the value, as recorded; changes there come first.
     """
     found: list[Advice] = []
     for one in _in_order(astray, others, cause):
@@ -98,7 +98,7 @@ def _with_companions(found: Advice, astray: Astray, others: Sequence[Met]) -> Ad
 
 
 def cause_at(astray: Astray) -> Cause | None:
-    """What was recorded of a tensor that is astray."""
+    """The recorded cause of a tensor that is astray."""
     value = astray.met.value
     if not isinstance(value, torch.Tensor):
         return None

@@ -71,7 +71,7 @@ def _all_of(changes: Sequence[Change]) -> Change:
 
 
 def _part(change: Change) -> tuple[int, int, str]:
-    """The part of a line that a change exchanges, and what it puts there."""
+    """The part of a line that a change exchanges, and the new text."""
     before, after = change.before, change.after
     end = 0
     while end < min(len(before), len(after)) and before[-1 - end] == after[-1 - end]:

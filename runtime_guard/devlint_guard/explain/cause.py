@@ -79,12 +79,12 @@ def cause_of(
     roots: naming.Roots,
     keeper: torch.Tensor | None = None,
 ) -> Cause | None:
-    """The cause, as recorded; None where nothing is recorded of a tensor.
+    """The cause, as recorded; None for a tensor without a record.
 
     Args:
         tensor: it.
         wanted: the device where it is needed.
-        other: what it meets there.
+        other: the value that it meets there.
         roots: modules that may hold it.
         keeper: the tensor that the failing line takes it from, if that is another one.
     """

@@ -50,7 +50,7 @@ def trail(sites: Sequence[Site], site: Site, node: ast.expr, device: str, value:
 
 
 class _Way:
-    """What is followed: a value on a device, in the frames of an error."""
+    """One value on a device, followed through the frames of an error."""
 
     def __init__(self, sites: Sequence[Site], device: str) -> None:
         self._sites, self._device = sites, device

@@ -96,7 +96,7 @@ def _recorded(met: Met) -> tuple[Step, ...]:
 
 
 def _cause(scene: Scene, blamed: Met, other: Met, astray: Astray) -> Cause | None:
-    """What was recorded of the tensor that was refused."""
+    """The recorded cause of the tensor that was refused."""
     device = blamed.operand.device.partition(" and ")[0]
     tensor = tensor_on(blamed.tensor if blamed.tensor is not None else blamed.value, device)
     there = tensor_on(other.tensor if other.tensor is not None else other.value, astray.device)

@@ -137,7 +137,7 @@ def _code_of_file(file: str) -> CodeType:
 
 
 def imported(top: Scope, name: str) -> tuple[Scope, str] | None:
-    """The top of the file that a variable is imported from, and what it is called there."""
+    """The top of the file that a variable is imported from, and its name there."""
     imports = (node for node in ast.walk(top.source.tree) if isinstance(node, ast.ImportFrom))
     named = ((node, one.name) for node in imports for one in node.names if (one.asname or one.name) == name)
     node, original = next(named, (None, ""))

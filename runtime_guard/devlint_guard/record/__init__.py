@@ -8,7 +8,7 @@
 * `stacks`: the user's lines that are running, and which of their expressions name a device.
 * `events`: one thing that happened.
 * `storages`: events by the memory of a tensor, for as long as there is that memory.
-* `recorder`: what is kept of a run, and what is asked of it.
+* `recorder`: all that is kept of a run, and the questions to it.
 * `factories`: functions that make tensors.
 * `moves`: `Tensor.to` and its like, `Module._apply`, default devices.
 * `loaders`: batches of a DataLoader, and `torch.load`.

@@ -136,7 +136,7 @@ class Recorder:
         Args:
             result: the tensor.
             by: the factory, `torch.zeros`.
-            source: finds the event of what the device was taken from.
+            source: finds the event of the tensor whose device it took.
         """
         if not isinstance(result, Tensor) or not self.is_listening:
             return

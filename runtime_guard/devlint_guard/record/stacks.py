@@ -90,7 +90,7 @@ _devices: dict[tuple[int, int], dict[str, str]] = {}
 
 
 def forget() -> None:
-    """Drops what was noted of lines."""
+    """Drops all notes of lines."""
     _user.clear()
     _devices.clear()
 

@@ -77,9 +77,11 @@ def _set_device(index: int) -> None:
 
 
 def _exchange(index: int) -> int:
+    if index < 0:
+        return -1
     before = current()
-    _set_device(index)
-    return before if index >= 0 else -1
+    set_current(index)
+    return before
 
 
 def _maybe_exchange(index: int) -> int:
