@@ -17,7 +17,7 @@ from torch import nn
 from devlint_guard.advise.astray import Astray
 from devlint_guard.advise.at_cause import advice_at, advice_at_last
 from devlint_guard.advise.companions import companions
-from devlint_guard.advise.edits import followed_by, merged, preceded_by, replaced, statement_of, with_keyword
+from devlint_guard.advise.edits import all_of, followed_by, merged, preceded_by, replaced, statement_of, with_keyword
 from devlint_guard.advise.left_behind import kept_in_container, module_of, moves_of, tensor_of
 from devlint_guard.advise.targets import device_at, devices_at
 from devlint_guard.explain.cause import Cause, cause_of, last_refused, tensor_on
@@ -316,7 +316,7 @@ def passed_on(scene: Scene, operand: Operand, suffix: str) -> Iterator[Advice]:
 def with_method(scene: Scene, operand: Operand, suffix: str) -> tuple[Change, ...]:
     """An expression of the failing line with a method call behind it."""
     found = node_of(scene, operand)
-    return () if found is None else _all(followed_by(*found, suffix))
+    return () if found is None else all_of(followed_by(*found, suffix))
 
 
 def with_argument(scene: Scene, operand: Operand, name: str, value: str, function: str = "") -> tuple[Change, ...]:
@@ -330,7 +330,7 @@ def with_argument(scene: Scene, operand: Operand, name: str, value: str, functio
             if isinstance(node, ast.Call) and (
                 not function or function == link.scope.source.of(node.func).split(".")[-1]
             ):
-                return _all(with_keyword(link.scope, node, name, value))
+                return all_of(with_keyword(link.scope, node, name, value))
     return ()
 
 
@@ -349,7 +349,7 @@ def with_constant(scene: Scene, operand: Operand, replacement: Callable[[object]
         for part in ast.walk(link.node):
             text = replacement(part.value) if isinstance(part, ast.Constant) else ""
             if text and isinstance(part, ast.Constant):
-                return _all(replaced(link.scope, part, text))
+                return all_of(replaced(link.scope, part, text))
     return ()
 
 
@@ -359,9 +359,5 @@ def moved_by_choice(scene: Scene, choice: str) -> tuple[Change, ...]:
     node = scene.operation.node if scene.operation else None
     match node:
         case ast.Call(func=ast.Attribute(value=receiver, attr="cuda")) if scope is not None:
-            return _all(replaced(scope, node, f"{attached(scope.source.of(receiver))}.to({choice})"))
+            return all_of(replaced(scope, node, f"{attached(scope.source.of(receiver))}.to({choice})"))
     return ()
-
-
-def _all(change: Change | None) -> tuple[Change, ...]:
-    return () if change is None else (change,)

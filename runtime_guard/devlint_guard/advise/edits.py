@@ -36,8 +36,7 @@ def replaced(scope: Scope, node: ast.expr | ast.stmt, text: str) -> Change | Non
 def surrounded(scope: Scope, node: ast.expr, before: str, after: str) -> tuple[Change, ...]:
     """An expression with something on both sides; of one that goes over several lines, the first and the last."""
     if node.end_lineno == node.lineno:
-        change = replaced(scope, node, f"{before}{scope.source.of(node)}{after}")
-        return () if change is None else (change,)
+        return all_of(replaced(scope, node, f"{before}{scope.source.of(node)}{after}"))
     if node.end_lineno is None or node.end_col_offset is None:
         return ()
     lines = scope.source.text.split("\n")
@@ -49,6 +48,11 @@ def surrounded(scope: Scope, node: ast.expr, before: str, after: str) -> tuple[C
         return ()
     pairs = ((node.lineno, first.decode(), opened), (node.end_lineno, last.decode(), closed))
     return tuple(_on_line(scope, number, old, new) for number, old, new in pairs)
+
+
+def all_of(change: Change | None) -> tuple[Change, ...]:
+    """The changes of an advice: none where the one cannot be made."""
+    return () if change is None else (change,)
 
 
 def merged(changes: Sequence[Change]) -> tuple[Change, ...]:

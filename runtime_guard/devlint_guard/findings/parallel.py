@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from devlint_guard.advise.candidates import node_of
-from devlint_guard.advise.edits import followed_by, preceded_by, replaced, with_keyword
+from devlint_guard.advise.edits import all_of, followed_by, preceded_by, replaced, with_keyword
 from devlint_guard.explain.blame import arguments_of, blamed, first_name, terms_of, whole_expression
 from devlint_guard.explain.messages import Message
 from devlint_guard.explain.operands import Scene, operand
@@ -131,7 +131,7 @@ def _wrapped_moved(scene: Scene, found: tuple[Operand, ...], wanted: str) -> tup
         change = preceded_by(scope, node, f'{scope.source.of(node)}.to("{wanted}")')
     else:
         change = followed_by(scope, node, f'.to("{wanted}")')
-    return () if change is None else (change,)
+    return all_of(change)
 
 
 def distributed(scene: Scene, message: Message) -> Finding:
@@ -157,7 +157,7 @@ def _moved_to_its_id(scene: Scene, found: tuple[Operand, ...]) -> tuple[Change, 
     if not isinstance(value, nn.Module) or devices_of(value) != ["cpu"]:
         return ()
     change = followed_by(scope, node, f".to({scope.source.of(ids[0].elts[0])})")
-    return () if change is None else (change,)
+    return all_of(change)
 
 
 def _parallel_operands(scene: Scene) -> tuple[Operand, ...]:

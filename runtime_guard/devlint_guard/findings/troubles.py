@@ -22,7 +22,7 @@ from devlint_guard.advise.candidates import (
     with_constant,
     with_method,
 )
-from devlint_guard.advise.edits import replaced, with_keyword
+from devlint_guard.advise.edits import all_of, replaced, with_keyword
 from devlint_guard.explain.blame import (
     arguments_of,
     blamed,
@@ -44,7 +44,7 @@ from devlint_guard.program.devices import accelerator
 from devlint_guard.program.expressions import Term, attached
 from devlint_guard.program.frames import place_of, text_of
 from devlint_guard.program.functions import Scope
-from devlint_guard.program.stored import UNKNOWN, attribute, device_of_part, devices_of
+from devlint_guard.program.stored import UNKNOWN, device_of_part, devices_of
 
 _AVAILABLE: Final = 'choose it by a check: `device = "cuda" if torch.cuda.is_available() else "cpu"`'
 
@@ -89,7 +89,7 @@ def _read_on_cpu(scene: Scene, found: tuple[Operand, ...]) -> tuple[Change, ...]
     # Of a container, each tensor has to be brought.
     if isinstance(value, (list, tuple)) and all(isinstance(one, torch.Tensor) for one in value):
         change = replaced(scope, node, f"[one.detach().cpu() for one in {scope.source.of(node)}]")
-        return () if change is None else (change,)
+        return all_of(change)
     if isinstance(value, (list, tuple)):
         return ()
     return with_method(scene, found[0], ".detach().cpu()")
@@ -202,7 +202,7 @@ def _generator_made_for(scene: Scene, first: tuple[Operand, ...], device: str) -
                 change = with_keyword(link.scope, node, "generator", made)
             else:
                 continue
-            return () if change is None else (change,)
+            return all_of(change)
     return ()
 
 
@@ -356,11 +356,10 @@ def _checkpoint(scene: Scene, message: Message) -> Finding:
 
 def _mapped(scene: Scene) -> tuple[Change, ...]:
     scope = None if scene.user is None else Scope.at(scene.user)
-    node = scene.operation.node if scene.operation else None
-    calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)] if node is not None else []
-    loads = [one for one in calls if scope is not None and scope.source.of(one.func).endswith("load")]
-    change = with_keyword(scope, loads[0], "map_location", '"cpu"') if scope is not None and loads else None
-    return () if change is None else (change,)
+    for node in ast.walk(scene.operation.node) if scope is not None and scene.operation else ():
+        if scope is not None and isinstance(node, ast.Call) and scope.source.of(node.func).endswith("load"):
+            return all_of(with_keyword(scope, node, "map_location", '"cpu"'))
+    return ()
 
 
 def _forked(scene: Scene, message: Message) -> Finding:
@@ -377,43 +376,22 @@ def _forked(scene: Scene, message: Message) -> Finding:
 
 def _no_attribute(scene: Scene, message: Message) -> Finding:
     found, asked = whole_expression(scene, ""), ""
-    owner = scene.operation.node if scene.operation else None
-    if scene.user and isinstance(owner, ast.Attribute):
-        text = text_of(scene.user, owner.value)
-        value = _module_at(scene, owner.value)
-        devices = " and ".join(devices_of(value)) if value is not None else ""
-        asked = "" if value is None else device_of_part(text, value)
-        found = (Operand(text, Role.MODULE, devices, place=place_of(scene.user, owner.value), blamed=True),)
+    changes: tuple[Change, ...] = ()
+    scope = None if scene.user is None else Scope.at(scene.user)
+    node = scene.operation.node if scene.operation else None
+    if scene.user is not None and scope is not None and isinstance(node, ast.Attribute):
+        text, value = text_of(scene.user, node.value), scope.reader.value(node.value)
+        devices = " and ".join(devices_of(value)) if isinstance(value, nn.Module) else ""
+        found = (Operand(text, Role.MODULE, devices, place=place_of(scene.user, node.value), blamed=True),)
+        if isinstance(value, nn.Module) and (asked := device_of_part(text, value)):
+            changes = all_of(replaced(scope, node, asked))
     return Finding(
         "DEV306",
         f"`{first_name(found)}` is a module, and modules have no attribute `device`",
         operands=found,
         help=(f"ask one of its parameters: `{asked}`",) if asked else (),
-        changes=_exchanged(scene, asked) if asked else (),
+        changes=changes,
     )
-
-
-def _exchanged(scene: Scene, text: str) -> tuple[Change, ...]:
-    scope = None if scene.user is None else Scope.at(scene.user)
-    node = scene.operation.node if scene.operation else None
-    if scope is None or not isinstance(node, ast.Attribute):
-        return ()
-    change = replaced(scope, node, text)
-    return () if change is None else (change,)
-
-
-def _module_at(scene: Scene, node: ast.expr) -> nn.Module | None:
-    """The module that a name, or a chain of attributes, of the user's frame stands for."""
-    if scene.user is None:
-        return None
-    if isinstance(node, ast.Name):
-        frame = scene.user.frame
-        value = frame.f_locals.get(node.id, frame.f_globals.get(node.id))
-    elif isinstance(node, ast.Attribute) and (owner := _module_at(scene, node.value)) is not None:
-        value = attribute(owner, node.attr)
-    else:
-        value = UNKNOWN
-    return value if isinstance(value, nn.Module) else None
 
 
 # --- groups of processes -----------------------------------------------------------------------------------
