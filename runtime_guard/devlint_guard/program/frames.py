@@ -234,11 +234,8 @@ def node_carried(carried: Carried) -> tuple[Source, ast.AST] | None:
 
 def source_line(file: str, line: int) -> str:
     """One line of a source file as reports show it; empty where there is none. Cells of notebooks have lines too."""
-    return "" if "\0" in file else linecache.getline(_on_disk(file), line).rstrip()
-
-
-def _on_disk(file: str) -> str:
-    return file if file in linecache.cache or file.startswith("<") else str(_resolved(file))
+    known = file in linecache.cache or file.startswith("<")
+    return "" if "\0" in file else linecache.getline(file if known else str(_resolved(file)), line).rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +276,7 @@ def _parse(text: str) -> Source | None:
 
 def node_at(site: Site) -> ast.AST | None:
     """What the frame is at: the failing sub-expression, or on CPython 3.10 the whole statement."""
-    source = source_of(site)
-    if source is None:
+    if (source := source_of(site)) is None:
         return None
     span = span_at(site.frame.f_code, site.instruction)
     if span is None:
@@ -363,11 +359,9 @@ def statement_at(tree: ast.Module, line: int) -> ast.stmt | None:
 
 def place_of(site: Site, node: ast.AST | None = None) -> Place:
     """Where a frame is, or where a node of its source stands."""
-    code = site.frame.f_code
-    if not isinstance(node, (ast.expr, ast.stmt)):
-        return line_in_code(code, site.line)
-    lines = linecache.getlines(site.file, site.frame.f_globals)
-    return _place(shown_path(site.file), lines, node, _function(code))
+    if isinstance(node, (ast.expr, ast.stmt)):
+        return place_in_code(site.frame.f_code, node, site.frame.f_globals)
+    return line_in_code(site.frame.f_code, site.line)
 
 
 def line_in_code(code: CodeType, line: int) -> Place:
@@ -375,9 +369,9 @@ def line_in_code(code: CodeType, line: int) -> Place:
     return Place(shown_path(code.co_filename), line, 0, line, 0, _function(code))
 
 
-def place_in_code(code: CodeType, node: ast.expr | ast.stmt) -> Place:
-    """Where a node of the source of some code stands."""
-    return _place(shown_path(code.co_filename), linecache.getlines(code.co_filename), node, _function(code))
+def place_in_code(code: CodeType, node: ast.expr | ast.stmt, names: dict[str, Any] | None = None) -> Place:
+    """Where a node of the source of some code stands, whose variables may be known."""
+    return _place(shown_path(code.co_filename), linecache.getlines(code.co_filename, names), node, _function(code))
 
 
 def _place(file: str, lines: list[str], node: ast.expr | ast.stmt, function: str) -> Place:

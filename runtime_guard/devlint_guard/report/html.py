@@ -157,12 +157,12 @@ def _change(change: Change) -> str:
 
 
 def _where(finding: Finding) -> str:
-    parts = [] if finding.place is None else [f"<code>{escape(at(finding.place))}</code>"]
-    if finding.module:
-        parts.append(f"<code>{escape(finding.module)}</code> ({escape(finding.module_class)})")
-    if finding.step is not None:
-        parts.append(f"step {finding.step}")
-    return f'<p class="where">{" · ".join(parts)}</p>' if parts else ""
+    parts = [
+        "" if finding.place is None else f"<code>{escape(at(finding.place))}</code>",
+        f"<code>{escape(finding.module)}</code> ({escape(finding.module_class)})" if finding.module else "",
+        "" if finding.step is None else f"step {finding.step}",
+    ]
+    return f'<p class="where">{" · ".join(filter(None, parts))}</p>' if any(parts) else ""
 
 
 def _excerpt(finding: Finding) -> str:
@@ -203,11 +203,8 @@ def _coloured(text: str, operands: Sequence[Operand]) -> str:
 
 
 def _operand(operand: Operand) -> str:
-    what = [operand.role.value]
-    if operand.qualified and operand.qualified != operand.name:
-        what.append(f"<code>{escape(operand.qualified)}</code>")
-    if operand.detail:
-        what.append(escape(operand.detail))
+    path = "" if operand.qualified in ("", operand.name) else f"<code>{escape(operand.qualified)}</code>"
+    what = filter(None, (operand.role.value, path, escape(operand.detail)))
     steps = "".join(f"<li>{_step(step)}</li>" for step in operand.history)
     history = f'<ol class="history">{steps}</ol>' if steps else ""
     kind = "blamed" if operand.blamed else "other"

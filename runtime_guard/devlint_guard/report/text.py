@@ -91,10 +91,8 @@ def wants_colour(stream: TextIO) -> bool:
     """Whether a stream is a terminal that shows colours; `NO_COLOR` and `FORCE_COLOR` decide before that."""
     if os.environ.get("NO_COLOR") or os.environ.get("FORCE_COLOR"):
         return not os.environ.get("NO_COLOR")
-    if os.environ.get("TERM") == "dumb":
-        return False
     try:
-        return stream.isatty()
+        return os.environ.get("TERM") != "dumb" and stream.isatty()
     except (AttributeError, ValueError):  # closed, or put in the place of a stream
         return False
 
@@ -165,15 +163,10 @@ _GAP = 3
 
 def _lines_to_show(finding: Finding, place: Place) -> list[int]:
     """The line of the place and those of its operands; before them where the blamed one got its value."""
-    lines = {place.line}
-    for operand in finding.operands:
-        if operand.place and _within(operand.place, place):
-            lines.add(operand.place.line)
-        lines |= {
-            step.place.line
-            for step in operand.history
-            if step.place and (step.place.file, step.place.function) == (place.file, place.function)
-        }
+    operands = [one.place for one in finding.operands if one.place and _within(one.place, place)]
+    steps = [step.place for operand in finding.operands for step in operand.history if step.place]
+    steps = [one for one in steps if (one.file, one.function) == (place.file, place.function)]
+    lines = {one.line for one in (place, *operands, *steps)}
     return sorted(line for line in lines if source_line(place.file, line))
 
 
@@ -273,7 +266,7 @@ _MOST_STEPS = 4
 
 
 def _where(place: Place) -> str:
-    """`train.py:17 in Classifier.forward`; at the top of a file of unknown function, without the second half."""
+    """`train.py:17 in Classifier.forward`; of an unknown function, without the second half."""
     return f"{place.file}:{place.line}{f' in {place.function}' if place.function else ''}"
 
 
@@ -282,9 +275,5 @@ def _quoted(operand: Operand) -> str:
 
 
 def _what(operand: Operand) -> str:
-    parts = [operand.role.value]
-    if operand.qualified and operand.qualified not in operand.name and operand.role is not Role.OPTIMIZER_STATE:
-        parts.append(operand.qualified)
-    if operand.detail:
-        parts.append(operand.detail)
-    return ", ".join(parts)
+    is_told = operand.qualified in operand.name or operand.role is Role.OPTIMIZER_STATE
+    return ", ".join(filter(None, (operand.role.value, "" if is_told else operand.qualified, operand.detail)))

@@ -111,13 +111,12 @@ class Layers:
         with _lock:
             if is_on:
                 return self._take_out(self._mode, thread)
-            if thread in _modes:
-                return True
-            if self._mode.install():
+            if thread not in _modes:
+                if not self._mode.install():
+                    return False
                 _modes[thread] = self._mode
                 unseen.install()
-                return True
-            return False
+            return True
 
     def optimizer_steps(self, optimizer: Optimizer) -> None:
         """Looks away until `step` is called, where the operators of an optimizer have nothing to show."""
