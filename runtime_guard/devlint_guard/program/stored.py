@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
 import types
 from collections import UserDict
@@ -27,22 +28,16 @@ def attribute(owner: object, name: str) -> object:
         is_plain = name in ("device", "data") or (name == "grad" and owner.is_leaf)
         return getattr(owner, name) if is_plain else dictionary_of(owner).get(name, UNKNOWN)
     own = dictionary_of(owner)
-    if isinstance(owner, nn.Module):
-        for table in (own, *(own.get(key) for key in ("_parameters", "_buffers", "_modules"))):
-            if isinstance(table, Mapping) and name in table:
-                return table[name]
-    elif name in own:
-        return own[name]
-    for base in type(owner).__mro__ if not isinstance(owner, type) else owner.__mro__:
-        if name in vars(base):
-            found = vars(base)[name]
-            if isinstance(found, (types.MemberDescriptorType, _NAMED_TUPLE_FIELD)):
-                try:
-                    return found.__get__(owner, type(owner))
-                except (AttributeError, TypeError):
-                    return UNKNOWN
-            return UNKNOWN if hasattr(type(found), "__get__") else found
-    return UNKNOWN
+    tables = ("_parameters", "_buffers", "_modules") if isinstance(owner, nn.Module) else ()
+    for table in (own, *(own.get(key) for key in tables)):
+        if isinstance(table, Mapping) and name in table:
+            return table[name]
+    kind = owner if isinstance(owner, type) else type(owner)
+    found = next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), UNKNOWN)
+    if isinstance(found, (types.MemberDescriptorType, _NAMED_TUPLE_FIELD)):
+        with contextlib.suppress(AttributeError, TypeError):
+            return found.__get__(owner, type(owner))
+    return UNKNOWN if hasattr(type(found), "__get__") else found
 
 
 _NAMED_TUPLE_FIELD: Final = type(vars(collections.namedtuple("_", "field"))["field"])
@@ -72,11 +67,10 @@ def element(owner: object, key: object) -> object:
         return UNKNOWN
     if not isinstance(key, (int, str, bytes)):
         return UNKNOWN
-    try:
+    with contextlib.suppress(LookupError, TypeError):
         found: object = owner[key]  # type: ignore[index]
-    except (LookupError, TypeError):
-        return UNKNOWN
-    return found
+        return found
+    return UNKNOWN
 
 
 def is_same_or_view(one: torch.Tensor, other: torch.Tensor) -> bool:
