@@ -21,21 +21,17 @@ _kept = contextlib.ExitStack()
 
 
 def begin(devices: int, device_type: str, steps: int | None, batches: int | None, journal: str) -> None:
-    """Rehearse from now to the end of the process.
+    """Rehearse from now to the end of the process, or without an error to the last step.
 
     Args:
-        devices: how many devices there are.
-        device_type: their type.
-        steps: after how many steps of its optimizers the process ends, without an error; None for its own end.
-        batches: how many batches each loader gives in an epoch; None for all.
+        devices, device_type, steps, batches: those of a `Program`.
         journal: the file for what the process has to tell the one that began the rehearsal.
     """
     JOURNAL.begin(journal)
     _kept.enter_context(rehearse(devices, device_type, from_beginning=True))
     atexit.register(_kept.close)
     MACHINE.steps, MACHINE.batches = steps, batches
-    if steps is not None:
-        _kept.enter_context(Steps(steps, shown=False))
+    _kept.enter_context(Steps(steps, shown=False))
 
 
 def main() -> None:

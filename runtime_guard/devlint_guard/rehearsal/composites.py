@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal import mps, words
@@ -43,22 +44,17 @@ def install(replaced: Replacements) -> None:
         replaced.around(torch._VF, name, functools.partial(_with_window, name))
     for sends in (_scatter, _gather, _broadcast, _broadcast_coalesced) if MACHINE.kind is CUDA else ():
         replaced.add(torch._C, sends.__name__, sends)
-    for name, check in _CHECKS.items():
-        for owner in (torch, torch._VF, Tensor):
+    for name, (owners, check) in _CHECKS.items():
+        for owner in owners:
             if hasattr(owner, name):
                 replaced.around(owner, name, functools.partial(_behind, check))
-    for name, (owner, check) in _CHECKS_OF_LISTS.items():
-        replaced.around(owner, name, functools.partial(_behind_list, check))
-
-
-def _behind_list(check: Check, function: Callable[..., Any], tensors: Any, *args: Any, **kwargs: Any) -> Any:
-    if isinstance(tensors, (list, tuple)) and tensors and all(isinstance(one, Tensor) for one in tensors):
-        check(tensors)
-    return function(tensors, *args, **kwargs)
 
 
 def _behind(check: Check, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    if len(args) > 1 and all(isinstance(one, Tensor) for one in args[:2]):
+    """Call a function after its check, which takes two tensors, or a list of tensors."""
+    first = args[0] if args else None
+    given = first if isinstance(first, (list, tuple)) else args[:2] if len(args) > 1 else ()
+    if given and all(isinstance(one, Tensor) for one in given):
         check(*args)
     return function(*args, **kwargs)
 
@@ -118,29 +114,18 @@ def _cartesian_prod(tensors: Sequence[Tensor], *args: Any) -> None:
         _meshgrid(tensors)
 
 
-_CHECKS: dict[str, Check] = {
-    "inner": _inner,
-    "take_along_dim": _take_along_dim,
-    "quantile": _quantile,
-    "nanquantile": _quantile,
-    "tensor_split": _tensor_split,
+_METHODS = (torch, torch._VF, Tensor)
+_CHECKS: dict[str, tuple[tuple[Any, ...], Check]] = {
+    "inner": (_METHODS, _inner),
+    "take_along_dim": (_METHODS, _take_along_dim),
+    "quantile": (_METHODS, _quantile),
+    "nanquantile": (_METHODS, _quantile),
+    "tensor_split": (_METHODS, _tensor_split),
+    "multi_dot": ((torch.linalg,), _multi_dot),
+    "meshgrid": ((torch._VF,), _meshgrid),
+    "cartesian_prod": ((torch._VF,), _cartesian_prod),
 }
-"""By the name of a function of two tensors, and of the method."""
-
-_CHECKS_OF_LISTS: dict[str, tuple[Any, Check]] = {
-    "multi_dot": (torch.linalg, _multi_dot),
-    "meshgrid": (torch._VF, _meshgrid),
-    "cartesian_prod": (torch._VF, _cartesian_prod),
-}
-"""By the name of a function of a list of tensors, its module and the check."""
-
-
-def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _tensors(one)
+"""By the name of a function, the modules and classes that have it, and its check."""
 
 
 @contextlib.contextmanager
@@ -161,8 +146,8 @@ def _recurrent(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         data, hidden, weights = args[0], args[2 if is_packed else 1], args[3 if is_packed else 2]
         own = label(data)
         for what, group in (("hidden", hidden), ("parameter", weights)):
-            for one in _tensors(group):
-                if label(one) != own:
+            for one in tree_leaves(group):
+                if isinstance(one, Tensor) and label(one) != own:
                     words.refuse(
                         f"Input and {what} tensors are not at the same device, found input tensor at {own} and {what} "
                         f"tensor at {label(one)}"

@@ -26,8 +26,8 @@ from devlint_guard.rehearsal.unjudged import UNJUDGED
 _GLOO = frozenset({"cpu", "cuda"})
 """The types of devices that gloo is for (distributed_c10d.Backend.backend_capability)."""
 
-_asked: dict[str, tuple[str, frozenset[str]]] = {}
-"""By the name of a process group: the backend that the program asked for, and the types of its devices."""
+_asked: dict[str, str] = {}
+"""By the name of a process group, the backend that the program asked for."""
 
 
 def install(replaced: Replacements) -> None:
@@ -83,7 +83,7 @@ def _set_offset(state: Any, offset: Tensor) -> None:
 
 def uses_own_backend() -> bool:
     """Whether gloo stands for the backend of the devices in a process group."""
-    return any(_is_own(name) for name, _ in _asked.values())
+    return any(map(_is_own, _asked.values()))
 
 
 def leave_together() -> None:
@@ -127,7 +127,7 @@ def check(operands: Sequence[Operand], args: Sequence[Any]) -> None:
     # A functional collective takes the group's name, as its last argument.
     name: Any = args[-1] if handle is None else torch._C._distributed_c10d.ProcessGroup.unbox(handle).group_name
     kind = operands[0].device.type
-    if isinstance(name, str) and kind in MACHINE.types and kind not in _asked.get(name, ("", _GLOO))[1]:
+    if isinstance(name, str) and kind in MACHINE.types and kind not in _types_of(_asked.get(name, "")):
         words.refuse(f"No backend type associated with device type {kind}")
 
 
@@ -157,8 +157,7 @@ def _start_group(start: Any, backend: Any = None, *args: Any, **kwargs: Any) -> 
     judge_cpu()
     start(substitute or "gloo", *args, **kwargs)
     # distributed_c10d.BackendConfig: a group without a named backend has that of the accelerator alone.
-    name = name or (MACHINE.kind.backend if count() else "") or "gloo"
-    _asked[_name_of(None)] = name, _types_of(name)
+    _asked[_name_of(None)] = name or (MACHINE.kind.backend if count() else "") or "gloo"
 
 
 def _new_group(
@@ -168,8 +167,7 @@ def _new_group(
     kwargs.pop("device_id", None)
     made = make(ranks, timeout, substitute, *args, **kwargs)
     if isinstance(made, torch.distributed.ProcessGroup):
-        default = _asked.get(_name_of(None), ("gloo", _GLOO))
-        _asked[made.group_name] = (name, _types_of(name)) if name else default
+        _asked[made.group_name] = name or _asked.get(_name_of(None), "gloo")
     return made
 
 
@@ -181,13 +179,13 @@ def _name_of(group: Any) -> str:
 def _get_backend(backend_of: Any, group: Any = None) -> Any:
     found = backend_of(group)
     name = _name_of(group)
-    return torch.distributed.Backend(_asked[name][0]) if name in _asked else found
+    return torch.distributed.Backend(_asked[name]) if name in _asked else found
 
 
 def _device_for_objects(device_of: Any, group: Any = None) -> Any:
     """Return where tensors with pickled objects are made."""
     found = device_of(group)
-    if "cpu" in _asked.get(_name_of(group), ("", _GLOO))[1]:
+    if "cpu" in _types_of(_asked.get(_name_of(group), "")):
         return found
     return MACHINE.name if isinstance(found, str) else torch.device(MACHINE.name)
 

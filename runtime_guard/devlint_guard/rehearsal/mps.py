@@ -51,17 +51,13 @@ def install(replaced: Replacements) -> None:
     replaced.put(torch.mps, "_default_mps_generator", None)
     answers: dict[str, Callable[..., Any]] = {
         "is_available": functions["is_available"],
-        "is_macos_or_newer": lambda major, minor: (major, minor) <= _SYSTEM,
+        "is_macos_or_newer": lambda major, minor: (major, minor) <= (15, 0),
         "is_macos13_or_newer": lambda minor=0: True,
         "get_name": lambda: "Pretended GPU",
         "get_core_count": lambda: 10,
     }
     for name, function in answers.items():  # PyTorch's own keep their first answer
         replaced.add(torch.backends.mps, name, function)
-
-
-_SYSTEM: Final = (15, 0)
-"""The release of macOS."""
 
 
 # --- kernels ------------------------------------------------------------------------------------------------

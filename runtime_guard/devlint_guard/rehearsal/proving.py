@@ -97,12 +97,7 @@ def _span(frame: FrameType) -> tuple[int | None, int | None, int | None, int | N
 
 
 def substitute(texts: Mapping[str, bytes], replaced: Replacements) -> None:
-    """Let Python find other contents in source files.
-
-    Args:
-        texts: the contents, by absolute path.
-        replaced: takes the replaced functions of Python.
-    """
+    """Let Python find other contents in source files, whose absolute paths are given."""
     open_code, get_code = io.open_code, SourceFileLoader.get_code
 
     def opened(path: Any) -> Any:

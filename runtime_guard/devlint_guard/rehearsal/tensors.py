@@ -212,15 +212,7 @@ def _new(self: Tensor, *args: Any, **kwargs: Any) -> Any:
 def legacy(
     make: Callable[..., Any], dtype: torch.dtype, device: torch.device, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Follow tensor_new.cpp, legacy_tensor_generic_ctor_new, for a tensor on a device.
-
-    Args:
-        make: makes the tensor on the CPU.
-        dtype: the type of the tensor.
-        device: where it would be, unless a keyword argument says it.
-        args: the constructor's arguments.
-        kwargs: its keyword arguments.
-    """
+    """Follow tensor_new.cpp, legacy_tensor_generic_ctor_new: make a tensor that is on a device."""
     kwargs = dict(kwargs)
     if kwargs.get("device") is not None:
         wanted = kwargs.pop("device")

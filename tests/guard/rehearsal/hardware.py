@@ -13,15 +13,16 @@ generated programs of the differential tests instead.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import json
 import os
-import queue
 import re
 import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,12 +40,18 @@ Row = dict[str, Any]
 """A program, or the verdict on one, as it stands in a line of JSON."""
 
 
-def write(programs: Path) -> None:
-    """Write the programs, each once for a machine with a GPU, and once for one without if a source has it so."""
+def write(programs: Path, count: int | None) -> None:
+    """Write the programs, each once for a machine with a GPU, and once for one without if a source has it so.
+
+    Args:
+        programs: the file.
+        count: write the first generated programs that name no second GPU, so many, instead of those of the sources.
+    """
+    from tests.differential.definitions import generate
     from tests.guard.rehearsal.cases import SOURCES
 
     rows: dict[tuple[object, ...], Row] = {}
-    for source, cases in SOURCES.items():
+    for source, cases in SOURCES.items() if count is None else ():
         for case in cases():
             row = {
                 "code": case.code,
@@ -57,47 +64,31 @@ def write(programs: Path) -> None:
                 continue  # it would find the GPU that is hidden from it
             key = (row["code"], row["file"], row["call"], row["devices"])
             rows.setdefault(key, {"id": f"{source}/{case.id}", **row})
+    generated = (generate(0, number) for number in itertools.count())
+    chosen = (one for one in generated if _SECOND_GPU.search(one.text) is None)
+    for one in itertools.islice(chosen, count or 0):
+        shared: Row = {"file": None, "call": None, "devices": 1, "paths": []}
+        rows[one.name,] = {"id": f"random/{one.name}", "code": one.text, **shared}
     with_gpu_first = sorted(rows.values(), key=lambda row: -row["devices"])
     programs.write_text("".join(json.dumps(row) + "\n" for row in with_gpu_first), encoding="utf-8")
-
-
-def write_random(programs: Path, count: int) -> None:
-    """Write the first generated programs that name no second GPU."""
-    from tests.differential.definitions import generate
-
-    generated = (generate(0, number) for number in itertools.count())
-    chosen = itertools.islice((one for one in generated if _SECOND_GPU.search(one.text) is None), count)
-    shared: Row = {"file": None, "call": None, "devices": 1, "paths": []}
-    rows = ({"id": f"random/{one.name}", "code": one.text, **shared} for one in chosen)
-    programs.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 def run(programs: Path, verdicts: Path) -> None:
     """Run the programs that have no verdict yet on this machine, and add their verdicts."""
     known = {row["id"] for row in _rows(verdicts)} if verdicts.exists() else set()
-    pending: queue.SimpleQueue[Row] = queue.SimpleQueue()
-    for row in _rows(programs):
-        if row["id"] not in known:
-            pending.put(row)
     os.environ[_ASK_NVML] = "1"  # a process that has asked for GPUs in another way cannot fork
-    adding = threading.Lock()
+    here = threading.local()
 
-    def work() -> None:
-        with Judge() as judge:
-            while not pending.empty():
-                try:
-                    row = pending.get_nowait()
-                except queue.Empty:
-                    return
-                verdict = _verdict(judge, row, is_real=True)
-                with adding, verdicts.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"id": row["id"], "verdict": verdict.to_json()}) + "\n")
+    def judged(row: Row) -> str:
+        if not hasattr(here, "judge"):
+            here.judge = judges.enter_context(Judge())
+        return json.dumps({"id": row["id"], "verdict": _verdict(here.judge, row, is_real=True).to_json()})
 
-    workers = [threading.Thread(target=work) for _ in range(_PROCESSES)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    pending = [row for row in _rows(programs) if row["id"] not in known]
+    with contextlib.ExitStack() as judges, ThreadPool(_PROCESSES) as pool:
+        for line in pool.imap_unordered(judged, pending):
+            with verdicts.open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
 
 
 def _verdict(judge: Judge, row: Row, *, is_real: bool) -> Verdict:
@@ -152,10 +143,8 @@ def main() -> int:
     parser.add_argument("verdicts", type=Path, nargs="?")
     parser.add_argument("--random", type=int, metavar="N", help="write N generated programs")
     options = parser.parse_args()
-    if options.step == "write" and options.random is not None:
-        write_random(options.programs, options.random)
-    elif options.step == "write":
-        write(options.programs)
+    if options.step == "write":
+        write(options.programs, options.random)
     else:
         {"run": run, "compare": compare}[options.step](options.programs, options.verdicts)
     return 0

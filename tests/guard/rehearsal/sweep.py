@@ -1,10 +1,11 @@
 """`python -m tests.guard.rehearsal.sweep operators|modules [NAME…]`: PyTorch's own samples in a rehearsal.
 
 Each operator is called with all its tensors together, then with one tensor after the other elsewhere; each module is
-called as in `tests.guard.module_sweep`. The outcomes are compared with frozen ones. The head of `sweep_answers.jsonl`
-says when they were made, by which releases and by which command. Each further line has the name of an operator or
-module, a letter for the kind of each outcome, and a digest of their texts: the class and first line of an error, the
-devices of results. There is no digest where the text depends on the build of torch.
+called with all arguments elsewhere than itself, then with one after the other elsewhere. The outcomes are compared with
+frozen ones. The head of `sweep_answers.jsonl` says when they were made, by which releases and by which command. Each
+further line has the name of an operator or module, a letter for the kind of each outcome, and a digest of their texts:
+the class and first line of an error, the devices of results. There is no digest where the text depends on the build of
+torch.
 
 The command prints how many agree, and the others. Another release of torch has other samples.
 """
@@ -21,13 +22,12 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import torch
 from devlint_guard.rehearsal import rehearse
 from devlint_guard.rehearsal.unjudged import UNJUDGED
 
-from tests.guard.module_sweep import variants
 from tests.judge.kinds import kind_of
 from tests.torchlib.placements import placements, put, tensors
 from tests.torchlib.samples import calls, modules, operators, samples
@@ -78,6 +78,24 @@ def operator_calls(names: list[str], limit: int) -> Iterator[tuple[str, Callable
                 yield f"{name}: {written} {number} ({placement})", functools.partial(call.run, *arguments, **keywords)
 
 
+def _moved(value: Any, device: str) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.detach().to(device)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_moved(one, device) for one in value)
+    return value
+
+
+def _variants(args: list[Any], kwargs: dict[str, Any]) -> Iterator[tuple[str, str, list[Any], dict[str, Any]]]:
+    """Where the module is to be, and its arguments: all elsewhere than the module, then each alone."""
+    yield "all", "cuda", args, kwargs
+    yield "module", "cpu", _moved(args, "cuda"), {key: _moved(value, "cuda") for key, value in kwargs.items()}
+    for key in [*range(len(args)), *kwargs]:
+        there = [one if index == key else _moved(one, "cuda") for index, one in enumerate(args)]
+        named = {name: one if name == key else _moved(one, "cuda") for name, one in kwargs.items()}
+        yield str(key), "cuda", there, named
+
+
 def module_calls(names: list[str], limit: int) -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield the calls of modules, each with a name of its own."""
     for info, training in itertools.product(modules().values(), (True, False)):
@@ -96,7 +114,7 @@ def module_calls(names: list[str], limit: int) -> Iterator[tuple[str, Callable[[
             except Exception:  # not with these arguments on this build
                 continue
             mode = "training" if training else "evaluation"
-            for label, device, args, kwargs in variants(list(given.args), given.kwargs):
+            for label, device, args, kwargs in _variants(list(given.args), given.kwargs):
                 placed = copy.deepcopy(module).to(device)
                 yield f"{info.name}: {mode} {number} ({label})", functools.partial(placed, *args, **kwargs)
 
