@@ -62,17 +62,6 @@ class Block(nn.Module):
         return self.last(x + self.body(x))
 
 
-class Mean(nn.Module):
-    """Averages over one dimension."""
-
-    def __init__(self, dim: int) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x.mean(self.dim)
-
-
 class Words(nn.Module):
     """A GPT-2 of transformers that tells one class for each text."""
 
@@ -97,13 +86,13 @@ def _mlp() -> tuple[nn.Module, Tensor]:
 
 def _transformer() -> tuple[nn.Module, Tensor]:
     layer = nn.TransformerEncoderLayer(64, 4, 128, batch_first=True)
-    network = nn.Sequential(nn.TransformerEncoder(layer, 4), Mean(1), nn.Linear(64, CLASSES))
+    network = nn.Sequential(nn.TransformerEncoder(layer, 4), nn.Flatten(), nn.Linear(32 * 64, CLASSES))
     return network, torch.randn(8, 32, 64)
 
 
 def _resnet() -> tuple[nn.Module, Tensor]:
     stem: list[nn.Module] = [nn.Conv2d(3, 32, 3, padding=1, bias=False), nn.BatchNorm2d(32), nn.ReLU()]
-    body = [*stem, *(Block(32) for _ in range(6)), nn.Flatten(2), Mean(2), nn.Linear(32, CLASSES)]
+    body = [*stem, *(Block(32) for _ in range(6)), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, CLASSES)]
     return nn.Sequential(*body), torch.randn(8, 3, 16, 16)
 
 

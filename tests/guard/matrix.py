@@ -40,8 +40,6 @@ KNOWN = (
 )
 """Failures of releases below the first: a pattern for the names of tests, and why they fail there."""
 
-_NAME = re.compile(r"[A-Za-z0-9._-]+")
-
 
 @dataclass(slots=True)
 class Row:
@@ -76,15 +74,9 @@ class Row:
 
 def requirements(extra: Iterable[str]) -> list[str]:
     """Return the requirements of the extra `test` that the guard's tests use."""
-    wanted = [one for one in extra if _name(one) in USED]
-    assert {_name(one) for one in wanted} == USED
-    return wanted
-
-
-def _name(requirement: str) -> str:
-    found = _NAME.match(requirement)
-    assert found is not None, requirement
-    return found[0].lower()
+    wanted = {re.split(r"[^A-Za-z0-9._-]", one)[0].lower(): one for one in extra}
+    assert wanted.keys() >= USED
+    return [one for name, one in wanted.items() if name in USED]
 
 
 def results(xml: Path, row: Row) -> Row:

@@ -102,19 +102,19 @@ def _told(call: Callable[..., Any], self: Any, /, *args: Any, **kwargs: Any) -> 
 
 def _from_data(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Make a tensor of data on the CPU, and move it to where it was asked for."""
-    is_copy = function.__name__ == "tensor"
+    is_copy, first = function.__name__ == "tensor", args[0] if args else None
     device = kwargs.pop("device", None)
     wants_grad = kwargs.pop("requires_grad", False)
     if type(device) is int:
         device = numbered(device)
-    if device is None and not _is_tensor(args):
+    if device is None and not isinstance(first, Tensor):
         device = _default_device()
     if device is not None and torch.device(device).type not in MACHINE.types:
         ASIDE.wake()
         return function(*args, device=device, requires_grad=wants_grad, **kwargs)
     target = None if device is None else resolve(device)
-    if is_copy and _is_tensor(args):
-        target = label(args[0]) if target is None else target
+    if is_copy and isinstance(first, Tensor):
+        target = label(first) if target is None else target
     with marked(), torch._C.DisableTorchFunction():
         made = function(*args, **kwargs)
     if target is not None and label(made) != target:
@@ -194,7 +194,7 @@ def _introduced(dispatch: Callable[..., Any], self: Any, /, *args: Any, **kwargs
 
 def _parsing(parse: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Read the arguments of `Module.to`; a tensor or a number among them means its device."""
-    if _is_tensor(args):
+    if args and isinstance(args[0], Tensor):
         args = (seen_device(args[0]), args[0].dtype, *args[1:])
     elif args and type(args[0]) is int:
         args = (numbered(args[0]), *args[1:])
@@ -204,10 +204,6 @@ def _parsing(parse: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     if type(kwargs.get("device")) is int:
         kwargs["device"] = numbered(kwargs["device"])
     return parse(*args, **kwargs)
-
-
-def _is_tensor(args: tuple[Any, ...]) -> bool:
-    return bool(args) and isinstance(args[0], Tensor)
 
 
 def _default_device() -> torch.device | None:

@@ -5,9 +5,8 @@ Each check follows the C++ source that it names.
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -128,17 +127,6 @@ _CHECKS: dict[str, tuple[tuple[Any, ...], Check]] = {
 """By the name of a function, the modules and classes that have it, and its check."""
 
 
-@contextlib.contextmanager
-def _without_onednn() -> Iterator[None]:
-    """While the body runs, the CPU has no kernels of oneDNN, some of which refuse float16."""
-    before = torch._C._get_mkldnn_enabled()
-    torch._C._set_mkldnn_enabled(False)
-    try:
-        yield
-    finally:
-        torch._C._set_mkldnn_enabled(before)
-
-
 def _recurrent(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Follow RNN.cpp, check_attributes, and the check of packed sequences before."""
     if len(args) > 3:
@@ -153,8 +141,12 @@ def _recurrent(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
                         f"tensor at {label(one)}"
                     )
         if own.type == MACHINE.name:
-            with _without_onednn():
+            has_onednn = torch._C._get_mkldnn_enabled()
+            torch._C._set_mkldnn_enabled(False)  # some of its kernels for the CPU refuse float16
+            try:
                 return function(*args, **kwargs)
+            finally:
+                torch._C._set_mkldnn_enabled(has_onednn)
     return function(*args, **kwargs)
 
 

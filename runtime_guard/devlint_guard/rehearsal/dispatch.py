@@ -278,13 +278,9 @@ def _compose(plan: Plan, key: Any, args: Sequence[Any], kwargs: dict[str, Any]) 
 
 
 def _device_for(plan: Plan, kwargs: dict[str, Any], own: torch.device | None) -> torch.device | None:
-    """Return the device for the result of a factory or a copy, and let the operator work on the CPU; None for other
-    types.
+    """Return the device for the result of a factory or a copy; None for a device of another type.
 
-    Args:
-        plan: that of the factory.
-        kwargs: its keyword arguments, which are changed.
-        own: the device of the tensor that it takes, if it takes one.
+    The arguments are changed so that the operator works on the CPU. A tensor that it takes is on `own`.
     """
     wanted = kwargs.get("device")
     if plan.base in _BOUNDED:

@@ -138,24 +138,18 @@ def _types_of(backend: str) -> frozenset[str]:
     return frozenset({MACHINE.name}) if backend == MACHINE.kind.backend else _GLOO
 
 
-def _substitute(backend: Any) -> tuple[str, Any]:
-    """Return the name of the backend that a program asks for, and the one that it gets."""
-    name = "" if backend is None else str(backend).lower()
-    return name, "gloo" if _is_own(name) else backend
-
-
 def _is_own(backend: str) -> bool:
     """Whether a program asks for the backend that is for the devices alone."""
     return bool(MACHINE.kind.backend) and MACHINE.kind.backend in backend
 
 
 def _start_group(start: Any, backend: Any = None, *args: Any, **kwargs: Any) -> None:
-    name, substitute = _substitute(backend)
+    name = str(backend or "").lower()
     if _is_own(name) and MACHINE.kind is CUDA and not count():
         raise ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!")
     kwargs.pop("device_id", None)
     judge_cpu()
-    start(substitute or "gloo", *args, **kwargs)
+    start("gloo" if _is_own(name) else backend or "gloo", *args, **kwargs)
     # distributed_c10d.BackendConfig: a group without a named backend has that of the accelerator alone.
     _asked[_name_of(None)] = name or (MACHINE.kind.backend if count() else "") or "gloo"
 
@@ -163,9 +157,9 @@ def _start_group(start: Any, backend: Any = None, *args: Any, **kwargs: Any) -> 
 def _new_group(
     make: Any, ranks: Any = None, timeout: Any = None, backend: Any = None, *args: Any, **kwargs: Any
 ) -> Any:
-    name, substitute = _substitute(backend)
+    name = str(backend or "").lower()
     kwargs.pop("device_id", None)
-    made = make(ranks, timeout, substitute, *args, **kwargs)
+    made = make(ranks, timeout, "gloo" if _is_own(name) else backend, *args, **kwargs)
     if isinstance(made, torch.distributed.ProcessGroup):
         _asked[made.group_name] = name or _asked.get(_name_of(None), "gloo")
     return made

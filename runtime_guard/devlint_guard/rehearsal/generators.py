@@ -25,15 +25,13 @@ def device_of(generator: Any) -> torch.device:
 
 def check(values: Iterable[Any], target: torch.device | None, operator: str) -> None:
     """Follow ATen/core/Generator.h: a kernel refuses the generator of another type of device."""
-    if target is None:
+    if target is None or target.type not in MACHINE.types:
         return
-    for value in values:
-        if isinstance(value, _CpuGenerator):
-            found = device_of(value)
-            if found.type != target.type and target.type in MACHINE.types:
-                if operator == "randperm" and target == CPU:  # TensorFactories.cpp, randperm
-                    words.refuse(f"Expected a 'cpu' generator device but found '{found}'")
-                words.refuse(f"Expected a '{target.type}' device type for generator but found '{found.type}'")
+    for found in (device_of(value) for value in values if isinstance(value, _CpuGenerator)):
+        if found.type != target.type:
+            if operator == "randperm" and target == CPU:  # TensorFactories.cpp, randperm
+                words.refuse(f"Expected a 'cpu' generator device but found '{found}'")
+            words.refuse(f"Expected a '{target.type}' device type for generator but found '{found.type}'")
 
 
 def forget() -> None:

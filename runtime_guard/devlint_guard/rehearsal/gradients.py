@@ -63,9 +63,6 @@ def _check_start(outputs: Any, gradients: Any) -> None:
                 words.refuse(f"invalid gradient at index {index} - expected device {wanted} but got {found}")
 
 
-# --- custom functions -----------------------------------------------------------------------------------------
-
-
 def _apply(apply: Any, bound: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
     result = apply.__get__(None, cls)(*args, **kwargs)
     node = _node_of(result)
@@ -120,9 +117,6 @@ def _check(node: Any, result: Any, devices: _Devices) -> Any:
             )
         gradients[index] = to(gradient, wanted)
     return gradients[0] if is_one else tuple(gradients)
-
-
-# --- hooks ----------------------------------------------------------------------------------------------------
 
 
 def _registering(register: Callable[..., Any], owner: Any, hook: Callable[..., Any]) -> Any:

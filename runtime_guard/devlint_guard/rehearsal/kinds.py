@@ -19,7 +19,6 @@ class Kind:
         mask: the environment variable that hides devices from the driver; empty if there is none.
         backend: the backend of process groups that is for these devices alone; empty if there is none.
         refused: the types of numbers that no tensor on these devices has.
-        is_checked: torchgen writes a comparison of devices into the kernels (torchgen/gen.py, `device_guard`).
     """
 
     name: str
@@ -28,7 +27,6 @@ class Kind:
     mask: str = ""
     backend: str = ""
     refused: frozenset[torch.dtype] = frozenset()
-    is_checked: bool = True
 
     @property
     def key(self) -> str:
@@ -37,7 +35,7 @@ class Kind:
 
 
 CUDA: Final = Kind("cuda", 1, mask="CUDA_VISIBLE_DEVICES", backend="nccl")
-MPS: Final = Kind("mps", 13, most=1, refused=frozenset({torch.float64}), is_checked=False)
+MPS: Final = Kind("mps", 13, most=1, refused=frozenset({torch.float64}))
 XPU: Final = Kind("xpu", 12, mask="ZE_AFFINITY_MASK", backend="xccl")
 
 KINDS: Final = {one.name: one for one in (CUDA, MPS, XPU)}

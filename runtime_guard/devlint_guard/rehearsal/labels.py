@@ -78,11 +78,7 @@ def type_name(tensor: Tensor) -> str:
 
 
 def check_type(dtype: torch.dtype, device: torch.device) -> None:
-    """Refuse a type of numbers that no tensor on a device has (mps/EmptyTensor.cpp).
-
-    Raises:
-        TypeError: it is such a type.
-    """
+    """Refuse a type of numbers that no tensor on a device has, with a TypeError (mps/EmptyTensor.cpp)."""
     if device.type == MACHINE.name and dtype in MACHINE.kind.refused:
         words.refuse(
             "Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64. Please use "
@@ -92,11 +88,7 @@ def check_type(dtype: torch.dtype, device: torch.device) -> None:
 
 
 def put(tensor: Tensor, device: torch.device) -> Tensor:
-    """Give the memory of a tensor a label, and return the tensor.
-
-    Raises:
-        TypeError: no tensor on the device has numbers of this type.
-    """
+    """Give the memory of a tensor a label, and return the tensor; raises a TypeError as `check_type` does."""
     if MACHINE.kind.refused:
         check_type(tensor.dtype, device)
     try:

@@ -127,11 +127,7 @@ def count() -> int:
 
 
 def start() -> None:
-    """Start the driver, as the first use of a device does.
-
-    Raises:
-        RuntimeError: the process cannot use the devices, or there is none.
-    """
+    """Start the driver, as the first use of a device does; raises a RuntimeError if the process cannot use devices."""
     if MACHINE.is_bad_fork and MACHINE.kind is not MPS:
         key = MACHINE.kind.key
         raise RuntimeError(
@@ -165,11 +161,7 @@ def current() -> int:
 
 
 def set_current(index: int) -> None:
-    """Make a device the current one of the calling thread.
-
-    Raises:
-        RuntimeError: there is no such device.
-    """
+    """Make a device the current one of the calling thread; raises a RuntimeError if there is no such device."""
     start()
     check_index(index)
     _thread.device = index
@@ -192,10 +184,9 @@ def index_of(device: Any) -> int:
 
 
 def resolve(device: Any) -> torch.device:
-    """Return the device that an argument means, with its index; the use of a device starts the driver.
+    """Return the device that an argument means, with its index, after the start of the driver.
 
-    Raises:
-        RuntimeError: there is no such device.
+    Raises a RuntimeError if there is no such device.
     """
     wanted: torch.device = numbered(device) if isinstance(device, int) else _Device(device)
     if wanted.type == "cpu":
@@ -218,4 +209,4 @@ def numbered(index: int) -> torch.device:
 
 def wrapper(kernel: str) -> str:
     """Return the name of the C++ function in which torchgen's check for a kernel stands; empty if there is no check."""
-    return f"wrapper_{MACHINE.kind.key}_{kernel}" if MACHINE.kind.is_checked else ""
+    return f"wrapper_{MACHINE.kind.key}_{kernel}" if MACHINE.kind is not MPS else ""

@@ -60,9 +60,6 @@ def install(replaced: Replacements) -> None:
         replaced.add(torch.backends.mps, name, function)
 
 
-# --- kernels ------------------------------------------------------------------------------------------------
-
-
 def check_kernel(plan: Plan) -> None:
     """Refuse an operator without a kernel for MPS, unless the program lets the CPU stand in for it (MPSFallback.mm)."""
     if plan.is_missing_on_mps and os.environ.get("PYTORCH_ENABLE_MPS_FALLBACK", "0") == "0":

@@ -11,6 +11,7 @@ caught it.
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import linecache
@@ -50,7 +51,6 @@ class Trace:
     def __init__(self) -> None:
         self.lines: dict[str, set[int]] = {}
         self.errors: dict[str, dict[tuple[int | None, int | None, int | None, int | None, str, bool], None]] = {}
-        self._ours: dict[str, bool] = {}
         self._last: BaseException | None = None
 
     def __enter__(self) -> Trace:
@@ -64,13 +64,10 @@ class Trace:
         self._last = None
 
     def _call(self, frame: FrameType, event: str, value: Any) -> Any:
-        file = frame.f_code.co_filename
-        is_ours = self._ours.get(file)
-        if is_ours is None:
-            is_ours = self._ours[file] = not file.startswith("<") and not is_installed(file)
-            if is_ours:
-                self.lines[file] = set()
-        return self._local if is_ours else None
+        if not _is_ours(frame.f_code.co_filename):
+            return None
+        self.lines.setdefault(frame.f_code.co_filename, set())
+        return self._local
 
     def _local(self, frame: FrameType, event: str, value: Any) -> Any:
         file = frame.f_code.co_filename
@@ -85,6 +82,11 @@ class Trace:
                 if len(found) < _MOST_ERRORS:
                     found[(*_span(frame), text, read(error) is not None)] = None
         return self._local
+
+
+@functools.cache
+def _is_ours(file: str) -> bool:
+    return not file.startswith("<") and not is_installed(file)
 
 
 def _span(frame: FrameType) -> tuple[int | None, int | None, int | None, int | None]:
@@ -138,7 +140,6 @@ def _answered(request: Mapping[str, Any]) -> dict[str, Any]:
         "outcome": result.outcome.name,
         "ending": result.ending,
         "error": result.error,
-        "seconds": result.seconds,
         "not_judged": result.unjudged,
         "finding": None if result.finding is None else encoded(result.finding),
         "operators": MACHINE.operators,

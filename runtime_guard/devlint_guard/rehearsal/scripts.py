@@ -45,9 +45,6 @@ def install(replaced: Replacements) -> None:
         replaced.around(_C, name, _read)
 
 
-# --- files ----------------------------------------------------------------------------------------------------
-
-
 def _tensors(module: Any) -> Iterator[Tensor]:
     """Yield the tensors of a module of C++, also those that are constants of its code."""
     for name in sorted(_C.ConcreteModuleType.from_jit_type(module._type()).get_attributes()):
@@ -79,8 +76,6 @@ def _read(
             put(one, wanted or resolve(devices[position]))
     return module
 
-
-# --- the interpreter ------------------------------------------------------------------------------------------
 
 _library: Any = torch.library.Library("devlint", "DEF")  # type: ignore[no-untyped-call]
 

@@ -49,9 +49,6 @@ def install(replaced: Replacements) -> None:
     _install_sharing(replaced)
 
 
-# --- checkpoints ----------------------------------------------------------------------------------------------
-
-
 def _untyped(storage: Any) -> Any:
     return getattr(storage, "_untyped_storage", storage)
 
@@ -83,9 +80,6 @@ def _restore(storage: Any, location: str) -> Any:
         )
     put_storage(_untyped(storage), resolve(numbered(index)))
     return storage
-
-
-# --- between processes ----------------------------------------------------------------------------------------
 
 
 def _install_sharing(replaced: Replacements) -> None:

@@ -92,11 +92,7 @@ class Unjudged:
             JOURNAL.write(NOT_JUDGED, f"{where or 'somewhere'}: {what}")
 
     def stop(self, what: str, frame: FrameType | None = None) -> NoReturn:
-        """Note something that a rehearsal cannot do, and end the program.
-
-        Raises:
-            Stopped: always.
-        """
+        """Note something that a rehearsal cannot do, and end the program by raising `Stopped`."""
         self.note(f"a rehearsal cannot run {what}, and has stopped the program here", frame)
         raise Stopped(f"a rehearsal cannot run {what}")
 
@@ -106,10 +102,7 @@ class Unjudged:
         JOURNAL.forget()
 
     def lines(self) -> list[str]:
-        """Return a sentence for each thing that was not judged, in the order in which they happened.
-
-        Those of child processes come last.
-        """
+        """Return a sentence for each thing that was not judged, in their order; those of child processes come last."""
         own = {f"{where or 'somewhere'}: {what}": times for (what, where), times in self.places.items()}
         return [
             *(text + (f" ({times} times)" if times > 1 else "") for text, times in own.items()),

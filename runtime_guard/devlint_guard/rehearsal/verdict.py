@@ -39,11 +39,7 @@ _PAGE: Final = '"Without the data" on the page about rehearsals'
 
 @contextlib.contextmanager
 def stopping() -> Iterator[None]:
-    """End the body at an error of the CPU's code, which would not be raised on a machine with devices.
-
-    Raises:
-        Stopped: there was such an error.
-    """
+    """End the body by `Stopped` at an error of the CPU's code, which a machine with devices would not raise."""
     try:
         yield
     except Exception as error:

@@ -79,19 +79,13 @@ _NAMES: Final = {
 
 
 def other_options(dtype: torch.dtype, device: Any, tensor_dtype: torch.dtype, tensor_device: Any) -> Exception:
-    """Return what a legacy constructor raises for a tensor of another type or on another type of device.
-
-    The words are those of torch/csrc/utils/tensor_new.cpp, legacy_tensor_generic_ctor_new.
-    """
+    """Return what a legacy constructor raises for a tensor of another type or on another type of device."""
     wanted, found = (
         f"TensorOptions(dtype={_NAMES.get(one, one)}, device={at}, layout=Strided, requires_grad=false (default), "
         "pinned_memory=false (default), memory_format=(nullopt))"
         for one, at in ((dtype, torch.device(device.type)), (tensor_dtype, tensor_device))
     )
     return refusal(f"expected {wanted} (got {found})", TypeError)
-
-
-# --- checks that many operators share ---
 
 
 def not_common(argument: str, device: Any, common: Any, wrapper: str) -> Exception:

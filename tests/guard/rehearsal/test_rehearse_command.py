@@ -105,34 +105,8 @@ if __name__ == "__main__":
     ]
 
 
-@pytest.mark.parametrize("arguments", [("program.py", "--", "--epochs", "1"), ("program.py", "--epochs", "1")])
-def test_arguments_are_the_programs_with_and_without_dashes(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    ended = rehearse(tmp_path, "import sys; print(sys.argv)", *arguments)
-    assert ended.stdout == "['program.py', '--epochs', '1']\n"
-
-
-def test_a_module_is_run_as_one(tmp_path: Path) -> None:
-    ended = rehearse(
-        tmp_path, "import torch; print(__name__, torch.cuda.device_count())", "--devices", "3", "-m", "program"
-    )
-    assert (ended.returncode, ended.stdout) == (0, "__main__ 3\n"), ended.stderr
-
-
-@pytest.mark.parametrize(
-    ("program", "ending"),
-    [
-        ("raise ValueError('mine')", "the program failed"),
-        ("raise SystemExit(7)", "the program ended with the exit code 7"),
-    ],
-)
-def test_another_failure_has_a_code_of_its_own(tmp_path: Path, program: str, ending: str) -> None:
-    ended = rehearse(tmp_path, program)
-    assert ended.returncode == 4
-    assert ending in ended.stderr
-
-
-def test_what_was_not_judged_is_named_with_its_line(tmp_path: Path) -> None:
-    program = """\
+ONE = "program.py"
+OWN_CLASS = """\
 import torch
 
 class Own(torch.Tensor):
@@ -143,14 +117,7 @@ class Own(torch.Tensor):
 product = torch.ones(2).cuda().as_subclass(Own) * 2
 print((product + torch.ones(2).cuda()).device)
 """
-    ended = rehearse(tmp_path, program)
-    assert ended.stdout == "cuda:0\n"
-    assert ended.returncode == 3
-    assert "program.py:8: mul.Tensor takes tensors of the class Own" in ended.stderr
-
-
-def test_compiled_code_runs_as_eager_code_and_the_output_says_so(tmp_path: Path) -> None:
-    program = """\
+COMPILED = """\
 import torch
 
 net = torch.compile(torch.nn.Linear(2, 2).cuda(), mode="max-autotune")
@@ -161,9 +128,37 @@ def double(x):
 
 print(double(torch.ones(1, 2).cuda()).device)
 """
-    ended = rehearse(tmp_path, program)
-    assert (ended.returncode, ended.stdout) == (0, "cuda:0\n"), ended.stderr
-    assert ended.stderr.count("as eager code") == 1
+ARGUMENTS = "import sys; print(sys.argv)"
+NO_DEVICES = "import torch; print(torch.cuda.is_available()); torch.ones(2).cuda()"
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments", "code", "printed", "said"),
+    [
+        (ARGUMENTS, (ONE, "--", "--epochs", "1"), 0, "['program.py', '--epochs', '1']\n", ""),
+        (ARGUMENTS, (ONE, "--epochs", "1"), 0, "['program.py', '--epochs', '1']\n", ""),
+        (
+            "import torch; print(__name__, torch.cuda.device_count())",
+            ("--devices", "3", "-m", "program"),
+            0,
+            "__main__ 3\n",
+            "",
+        ),
+        ("raise ValueError('mine')", (ONE,), 4, "", "the program failed"),
+        ("raise SystemExit(7)", (ONE,), 4, "", "the program ended with the exit code 7"),
+        (OWN_CLASS, (ONE,), 3, "cuda:0\n", "program.py:8: mul.Tensor takes tensors of the class Own"),
+        (COMPILED, (ONE,), 0, "cuda:0\n", "devlint: a rehearsal runs compiled functions and modules as eager code\n"),
+        ("import torch\ntorch._dynamo.reset()\nprint('done')\n", (ONE,), 0, "done\n", ""),
+        (NO_DEVICES, ("--devices", "0", ONE), 1, "False\n", "No CUDA GPUs are available"),
+    ],
+    ids=["dashes", "no dashes", "module", "error", "exit", "not judged", "compiled", "reset", "no devices"],
+)
+def test_a_program_ends_with_a_code_and_a_sentence(
+    tmp_path: Path, program: str, arguments: tuple[str, ...], code: int, printed: str, said: str
+) -> None:
+    ended = rehearse(tmp_path, program, *arguments)
+    assert (ended.returncode, ended.stdout) == (code, printed), ended.stderr
+    assert not said or ended.stderr.count(said) == 1
 
 
 def test_a_compiled_module_wraps_its_module(tmp_path: Path) -> None:
@@ -200,11 +195,6 @@ print(add(torch.ones(2).cuda(), torch.ones(2)).device)
     ended = rehearse(tmp_path, program.format(device="'cpu'"))
     assert ended.returncode == 1
     assert "program.py:5 in add" in ended.stderr
-
-
-def test_the_compiler_can_be_reset(tmp_path: Path) -> None:
-    ended = rehearse(tmp_path, "import torch\ntorch._dynamo.reset()\nprint('done')\n")
-    assert (ended.returncode, ended.stdout) == (0, "done\n"), ended.stderr
 
 
 def test_the_report_holds_the_result_and_what_the_guard_has_seen(tmp_path: Path) -> None:
@@ -293,13 +283,6 @@ def test_wrong_usage_is_a_sentence(tmp_path: Path, arguments: tuple[str, ...]) -
     assert ended.returncode == 2
     assert "Traceback" not in ended.stderr
     assert ended.stderr.strip()
-
-
-def test_without_devices_cuda_refuses_as_a_build_for_cuda_does(tmp_path: Path) -> None:
-    program = "import torch; print(torch.cuda.is_available()); torch.ones(2).cuda()"
-    ended = rehearse(tmp_path, program, "--devices", "0", "program.py")
-    assert (ended.returncode, ended.stdout) == (1, "False\n")
-    assert "No CUDA GPUs are available" in ended.stderr
 
 
 PAGE = (REPOSITORY / "runtime_guard/rehearsal.md").read_text(encoding="utf-8")

@@ -15,11 +15,7 @@ from devlint_guard.rehearsal.words import refusal
 
 from tests.guard.processes import Ended, forked
 
-RANKS = """\
-import os
-import torch
-from torch import distributed, nn
-
+OWN = """\
 class Own(torch.Tensor):
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
@@ -28,7 +24,14 @@ class Own(torch.Tensor):
 def unjudged():
     torch.ones(2).cuda().as_subclass(Own) * 2
     return 1
+"""
 
+RANKS = """\
+import os
+import torch
+from torch import distributed, nn
+
+{own}
 rank = int(os.environ["LOCAL_RANK"])
 torch.cuda.set_device(rank)
 distributed.init_process_group("nccl")
@@ -53,15 +56,7 @@ import sys
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-class Own(torch.Tensor):
-    @classmethod
-    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-        return super().__torch_dispatch__(func, types, args, kwargs or dict())
-
-def unjudged():
-    torch.ones(2).cuda().as_subclass(Own) * 2
-    return 1
-
+{own}
 class Data(Dataset):
     def __len__(self):
         return 2
@@ -92,7 +87,7 @@ def ranks(folder: Path, program: str, *arguments: str) -> Ended:
 
 
 def test_each_rank_of_torchrun_has_its_device_and_its_notes_come_back(tmp_path: Path) -> None:
-    program = RANKS.format(wrapped=DDP, added="unjudged()")
+    program = RANKS.format(own=OWN, wrapped=DDP, added="unjudged()")
     ended = ranks(tmp_path, program, "--steps", "3")
     assert sorted(line for line in ended.stdout.split("\n") if line.startswith("rank")) == [  # Gloo may say things too
         f"rank {rank} step {step}: cuda:{rank} 1" for rank in (0, 1) for step in (0, 1)
@@ -103,7 +98,7 @@ def test_each_rank_of_torchrun_has_its_device_and_its_notes_come_back(tmp_path: 
 
 @pytest.mark.long
 def test_a_device_error_of_a_rank_decides_about_the_exit_code(tmp_path: Path) -> None:
-    ended = ranks(tmp_path, RANKS.format(wrapped=DDP, added="torch.ones(3)"))
+    ended = ranks(tmp_path, RANKS.format(own=OWN, wrapped=DDP, added="torch.ones(3)"))
     assert ended.returncode == 1
     assert "devlint[rank 1]: DEV101" in ended.stderr
     assert "a child process of the program would raise" in ended.stderr
@@ -112,7 +107,7 @@ def test_a_device_error_of_a_rank_decides_about_the_exit_code(tmp_path: Path) ->
 @pytest.mark.long
 @pytest.mark.parametrize("wrapped", [DDP, FSDP, SHARDED], ids=["ddp", "fsdp", "fully_shard"])
 def test_sharded_modules_run_on_all_ranks(tmp_path: Path, wrapped: str) -> None:
-    ended = ranks(tmp_path, RANKS.format(wrapped=wrapped, added="1"))
+    ended = ranks(tmp_path, RANKS.format(own=OWN, wrapped=wrapped, added="1"))
     assert ended.returncode == 0, ended.stderr
     for rank in (0, 1):
         assert f"rank {rank} step 4: cuda:{rank} 1\n" in ended.stdout
@@ -146,7 +141,7 @@ print("goes on")
     ids=["right", "wrong", "not-judged"],
 )
 def test_workers_take_part(tmp_path: Path, start: str, device: str, item: str, code: int, said: str) -> None:
-    ended = rehearse(tmp_path, LOADER.format(device=device, item=item), "program.py", start)
+    ended = rehearse(tmp_path, LOADER.format(own=OWN, device=device, item=item), "program.py", start)
     assert ended.returncode == code, ended.stderr
     assert said in ended.stderr
 
