@@ -6,11 +6,16 @@ file.
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import torch
+from devlint_guard import guard
+from devlint_guard.report.json import encoded
 
 TEXT = {
     "vocab_size": 32,
@@ -107,33 +112,26 @@ FAMILIES = {
 # --- in the program -----------------------------------------------------------------------------------------
 
 
-def text(module: Any, device: str) -> dict[str, Any]:
-    import torch
-
-    ids = torch.arange(3, 15).reshape(2, 6).to(device)
+def text() -> dict[str, Any]:
+    ids = torch.arange(3, 15).reshape(2, 6).to("cuda")
     return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids.clone()}
 
 
-def image(module: Any, device: str) -> dict[str, Any]:
-    import torch
-
+def image() -> dict[str, Any]:
     pixels = torch.linspace(-1, 1, 2 * 3 * 32 * 32).reshape(2, 3, 32, 32)
-    return {"pixel_values": pixels.to(device), "labels": torch.tensor([0, 1]).to(device)}
+    return {"pixel_values": pixels.to("cuda"), "labels": torch.tensor([0, 1]).to("cuda")}
 
 
-def sound(module: Any, device: str) -> dict[str, Any]:
-    import torch
-
+def sound() -> dict[str, Any]:
     values = torch.linspace(-1, 1, 2 * 400).reshape(2, 400)
-    return {"input_values": values.to(device), "labels": torch.tensor([[3, 4], [5, 6]]).to(device)}
+    return {"input_values": values.to("cuda"), "labels": torch.tensor([[3, 4], [5, 6]]).to("cuda")}
 
 
-INPUTS: dict[str, Callable[[Any, str], dict[str, Any]]] = {"text": text, "image": image, "sound": sound}
+INPUTS: dict[str, Callable[[], dict[str, Any]]] = {"text": text, "image": image, "sound": sound}
 
 
 def built(family: Family) -> Any:
     """A module of a family."""
-    import torch
     import transformers
 
     torch.manual_seed(0)
@@ -143,8 +141,6 @@ def built(family: Family) -> Any:
 
 def used(module: Any, given: dict[str, Any]) -> list[Any]:
     """The loss and the parameters after a step of training, and what inference gives."""
-    import torch
-
     torch.manual_seed(0)
     module.train()
     optimizer = torch.optim.AdamW(module.parameters(), lr=0.01)
@@ -157,16 +153,12 @@ def used(module: Any, given: dict[str, Any]) -> list[Any]:
     return [loss.detach(), logits, *[one.detach() for one in module.parameters()]]
 
 
-def outcome(family: Family, device: str) -> dict[str, Any]:
+def outcome(family: Family) -> dict[str, Any]:
     """What the guard says of a family as it is, and with each of the faults."""
-    import copy
-
     import torch
-    from devlint_guard import guard
-    from devlint_guard.report.json import encoded
 
-    model = built(family).to(device)
-    given = INPUTS[family.inputs](model, device)
+    model = built(family).to("cuda")
+    given = INPUTS[family.inputs]()
     expected = used(copy.deepcopy(model), given)
     with guard(model, mode="record") as active:
         found = used(copy.deepcopy(model), given)
@@ -182,8 +174,6 @@ def outcome(family: Family, device: str) -> dict[str, Any]:
 
 def left_behind(model: Any, given: dict[str, Any]) -> str:
     """Puts a buffer back on the CPU, or the weight of a layer, such that PyTorch refuses to run the whole."""
-    import torch
-
     layers = (torch.nn.LayerNorm, torch.nn.Linear)
     for path, module in model.named_modules():
         tables = [module._buffers] + [module._parameters] * isinstance(module, layers)
@@ -203,9 +193,6 @@ def left_behind(model: Any, given: dict[str, Any]) -> str:
 
 def named(model: Any, given: dict[str, Any]) -> dict[str, Any] | None:
     """The finding with which a step ends, from the guard or as PyTorch's error is explained; None if it ends well."""
-    from devlint_guard import guard
-    from devlint_guard.report.json import encoded
-
     active = guard(model)
     try:
         with active:
@@ -216,13 +203,13 @@ def named(model: Any, given: dict[str, Any]) -> dict[str, Any] | None:
     return encoded(active.findings[0]) if active.findings else None
 
 
-def told(family: Family, device: str) -> dict[str, Any]:
+def told(family: Family) -> dict[str, Any]:
     """`outcome`, or why there is none."""
     try:
-        return outcome(family, device)
+        return outcome(family)
     except Exception as error:
         return {"failed": f"{type(error).__name__}: {error}"}
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(json.dumps({name: told(FAMILIES[name], "cuda") for name in sys.argv[2:]}))
+    Path(sys.argv[1]).write_text(json.dumps({name: told(FAMILIES[name]) for name in sys.argv[2:]}))

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("torch")
+
 from tests.conftest import cannot_run, sampled
 from tests.guard import families
 from tests.judge import Judge

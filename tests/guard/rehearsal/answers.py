@@ -17,10 +17,9 @@ import hashlib
 import io
 import json
 import tokenize
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import torch
 
@@ -54,7 +53,7 @@ def has_text() -> bool:
 def asked(case: Case, said: Said) -> tuple[str, Said]:
     """Return the key of a program, and what was said of it in the form of an answer."""
     own = lines_of(case)
-    beside = sorted(_digest("\n".join(text for _, text in _whole(file))) for file in _beside(case, own))
+    beside = sorted(_digest("\n".join(text for _, text in _whole(file))) for file in _beside(case))
     key = _digest(json.dumps([[text for _, text in own], beside, case.devices]))
     place = next((place for place, (line, _) in enumerate(own, start=1) if line == said.line), None)
     return key, said._replace(line=place, text=_digest(said.text) if said.text else None)
@@ -122,34 +121,7 @@ def _defined(node: ast.stmt) -> set[str] | None:
             return None
 
 
-def _beside(case: Case, lines: list[tuple[int, str]]) -> set[Path]:
-    """Return the files beside a program that it imports, and those that they import."""
-    if case.file is None:
-        return set()
-    numbers = {line for line, _ in lines}
-    waiting: list[tuple[Path, Any]] = [
-        (case.file.parent, node)
-        for node in ast.walk(_parsed(case.text))
-        if isinstance(node, (ast.Import, ast.ImportFrom)) and node.lineno in numbers
-    ]
-    found: set[Path] = set()
-    while waiting:
-        folder, node = waiting.pop()
-        for file in set(_files(folder, case.file.parent, node)) - found - {case.file}:
-            found.add(file)
-            nodes = ast.walk(_parsed(file.read_text(encoding="utf-8")))
-            waiting += [(file.parent, one) for one in nodes if isinstance(one, (ast.Import, ast.ImportFrom))]
-    return found
-
-
-def _files(folder: Path, root: Path, node: ast.Import | ast.ImportFrom) -> Iterator[Path]:
-    names = [alias.name for alias in node.names]
-    if isinstance(node, ast.ImportFrom):
-        module = node.module or ""
-        names = [module, *(f"{module}.{name}".strip(".") for name in names)]
-        root = folder.joinpath(*[".."] * (node.level - 1)).resolve() if node.level else root
-    for name in filter(None, names):
-        parts = name.split(".")
-        for end in range(1, len(parts) + 1):
-            path = root.joinpath(*parts[:end])
-            yield from (file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file())
+def _beside(case: Case) -> list[Path]:
+    """Return the other files of a program that has a folder of its own."""
+    is_alone = case.file is None or not {"projects", "questions"} & {*case.file.parts}
+    return [] if is_alone or case.file is None else [one for one in case.file.parent.rglob("*.py") if one != case.file]
