@@ -20,6 +20,7 @@ class Replacements:
 
     def __init__(self, *, is_shared: bool = False) -> None:
         self._undone: list[tuple[Any, str, Any, Any]] = []
+        self._listed: list[int] = []
         self._is_shared = is_shared
 
     def put(self, owner: Any, name: str, value: Any) -> None:
@@ -39,11 +40,11 @@ class Replacements:
 
     def put_function(self, owner: Any, name: str, function: Callable[..., Any]) -> None:
         """Replace a function of a module, in the table of TorchScript too, which knows functions by identity."""
-        table = torch.jit._builtins._get_builtin_table()  # type: ignore[no-untyped-call]
-        known = table.get(id(getattr(owner, name)))
+        known = _builtins().get(id(getattr(owner, name)))
         self.put(owner, name, function)
         if known is not None:
-            table[id(function)] = known
+            _builtins()[id(function)] = known
+            self._listed.append(id(function))
 
     def around(self, owner: Any, name: str, function: Callable[..., Any]) -> None:
         """Replace a function or a method by one that is given the original, and then the arguments of the call."""
@@ -51,6 +52,8 @@ class Replacements:
 
     def undo(self) -> None:
         """Restore the originals, the latest first."""
+        while self._listed:  # another function may have the identity of one that is gone
+            _builtins().pop(self._listed.pop(), None)
         while self._undone:
             owner, name, before, ours = self._undone.pop()
             if self._is_shared and vars(owner).get(name) is not ours:
@@ -59,6 +62,10 @@ class Replacements:
                 delattr(owner, name)
             else:
                 setattr(owner, name, before)
+
+
+def _builtins() -> dict[int, str]:
+    return torch.jit._builtins._get_builtin_table()  # type: ignore[no-any-return, no-untyped-call]
 
 
 def around(original: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:

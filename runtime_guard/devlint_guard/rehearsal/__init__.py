@@ -24,7 +24,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
-import threading
 from collections.abc import Iterator
 from typing import Final
 
@@ -109,8 +108,7 @@ def rehearse(devices: int = 1, device_type: str = "cuda", *, from_beginning: boo
             importlib.import_module(f"{__name__}.{name}").install(replaced)
         recording.enter_context(installed.recording())
         mode = dispatch.RehearsalMode()  # type: ignore[no-untyped-call]
-        is_main = threading.get_ident() == threading.main_thread().ident
-        with aside.ASIDE.around(mode) if from_beginning and is_main else mode:
+        with aside.ASIDE.around(mode) if from_beginning and aside.is_main_thread() else mode:
             yield
     finally:
         recording.close()

@@ -71,7 +71,7 @@ class Aside:
         changed, self._changed = self._changed, []
         for tensor, kind in changed:
             tensor.__class__ = kind
-        if not _is_main_thread():
+        if not is_main_thread():
             ctypes.pythonapi.Py_AddPendingCall(_wake_later, None)
         elif self._mode is not None:
             self.is_out, self.calm = False, 0
@@ -84,7 +84,7 @@ class Aside:
         self.calm += 1
         if self.calm > self.limit:
             self.calm = 0
-            if _is_main_thread() and not MACHINE.judges_cpu:
+            if is_main_thread() and not MACHINE.judges_cpu:
                 at_next_line(self._leave)
 
     def _leave(self) -> None:
@@ -106,7 +106,8 @@ class Aside:
 ASIDE: Final = Aside()
 
 
-def _is_main_thread() -> bool:
+def is_main_thread() -> bool:
+    """Whether this is the thread whose mode leaves."""
     return threading.get_ident() == threading.main_thread().ident
 
 

@@ -228,9 +228,6 @@ def set_stream(stream: Stream | None) -> None:
         _CURRENT.streams[stream.device_index] = stream
 
 
-# --- the modules ---
-
-
 def install(replaced: Replacements) -> None:
     """Replace the functions that ask a driver or a build for the devices."""
     replaced.put(_torch, "Stream", Stream)

@@ -93,10 +93,8 @@ def _labels(values: Sequence[Any]) -> _Devices:
 
 
 def _node_of(result: Any) -> Any:
-    for one in result if isinstance(result, (tuple, list)) else (result,):
-        if isinstance(one, Tensor) and one.grad_fn is not None:
-            return one.grad_fn
-    return None
+    values = result if isinstance(result, (tuple, list)) else (result,)
+    return next((one.grad_fn for one in values if isinstance(one, Tensor) and one.grad_fn is not None), None)
 
 
 def _check(node: Any, result: Any, devices: _Devices) -> Any:

@@ -111,10 +111,9 @@ def from_program(found: TracebackType | None) -> TracebackType | None:
 
 def _cut(found: TracebackType | None) -> None:
     """Cut off the last frames of a traceback, which a machine with devices would not have."""
-    frames: list[TracebackType] = []
+    last = found
     while found is not None:
-        frames.append(found)
+        last = last if found.tb_frame.f_code.co_filename.startswith(_GUARD) else found
         found = found.tb_next
-    while len(frames) > 1 and frames[-1].tb_frame.f_code.co_filename.startswith(_GUARD):
-        frames.pop()
-        frames[-1].tb_next = None
+    if last is not None:
+        last.tb_next = None
