@@ -25,6 +25,7 @@ from torch import Tensor, nn  # noqa: E402
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 
 from tests.conftest import REPOSITORY, since  # noqa: E402
+from tests.guard.rehearsal import sweep  # noqa: E402
 from tests.guard.rehearsal.agreement import compare, unexpected  # noqa: E402
 from tests.guard.rehearsal.answers import answer, asked  # noqa: E402
 from tests.guard.rehearsal.cases import SOURCES, Said  # noqa: E402
@@ -357,6 +358,29 @@ def test_programs_are_judged_as_pytorch_judges_them(judge: Judge, source: str, e
     found = list(compare(judge, list(SOURCES[source]())[::every]))
     assert any(one.answer is not None for one in found)
     assert unexpected(found) == []
+
+
+OPERATORS = ["add", "addr", "index_put", "linalg.lstsq", "nn.functional.ctc_loss", "polar", "where"]
+MODULES = ["nn.CTCLoss", "nn.GRU", "nn.Linear"]
+
+
+@pytest.mark.skipif(
+    torch.__version__.partition("+")[0] != sweep.release(), reason="the answers are for the samples of another torch"
+)
+@pytest.mark.parametrize(
+    ("what", "names"),
+    [
+        ("operators", OPERATORS),
+        ("modules", MODULES),
+        pytest.param("operators", [], marks=pytest.mark.long),
+        pytest.param("modules", [], marks=pytest.mark.long),
+    ],
+)
+def test_samples_of_pytorch_end_as_frozen(what: str, names: list[str]) -> None:
+    found = list(sweep.sweep(what, names))
+    assert {one.subject for one in found} >= set(names)
+    assert any("d" in one.kinds for one in found)
+    assert sweep.unexpected(what, found) == []
 
 
 def test_few_programs_have_no_answer() -> None:
