@@ -36,9 +36,9 @@ def install(replaced: Replacements) -> None:
     """Replace the functions of `torch`."""
     for module, name in constructors():
         if name not in _FROM_DATA:
-            replaced.around(module, name, _marking)
+            replaced.put_function(module, name, _marking(getattr(module, name)))
     for name in ("new_empty", "new_empty_strided", "new_full", "new_ones", "new_zeros"):
-        replaced.around(Tensor, name, _marking)
+        replaced.put(Tensor, name, _marking(getattr(Tensor, name)))
     for name in _FROM_DATA:
         replaced.around(torch, name, _from_data)
     for name in _SPARSE:
@@ -59,25 +59,32 @@ def install(replaced: Replacements) -> None:
     replaced.around(torch._C._nn, "_parse_to", _parsing)
 
 
-def _marking(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Let a factory count as the program's own."""
-    if type(kwargs.get("device")) is int:
-        kwargs["device"] = numbered(kwargs["device"])
-    if ASIDE.is_out:
-        _wake_for(kwargs)
-    before, MARKS.is_marked = MARKS.is_marked, True
-    try:
-        made = function(*args, **kwargs)
-    finally:
-        MARKS.is_marked = before
-    if kwargs.get("pin_memory") and isinstance(made, Tensor):
-        if label(made).type == MACHINE.name:
-            words.refuse("Only dense CPU tensors can be pinned")
-        start()
-        if MACHINE.kind is MPS:
-            UNJUDGED.note(f"{function.__name__}(pin_memory=True) on a machine with MPS")
-        pin(made)
-    return made
+def _marking(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a factory that counts as the program's own; it is called too often for one more call around it."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if type(kwargs.get("device")) is int:
+            kwargs["device"] = numbered(kwargs["device"])
+        if ASIDE.is_out:
+            _wake_for(kwargs)
+            if not torch._C._len_torch_dispatch_stack() and not kwargs.get("pin_memory"):  # nobody asks for the mark
+                return function(*args, **kwargs)
+        before, MARKS.is_marked = MARKS.is_marked, True
+        try:
+            made = function(*args, **kwargs)
+        finally:
+            MARKS.is_marked = before
+        if kwargs.get("pin_memory") and isinstance(made, Tensor):
+            if label(made).type == MACHINE.name:
+                words.refuse("Only dense CPU tensors can be pinned")
+            start()
+            if MACHINE.kind is MPS:
+                UNJUDGED.note(f"{function.__name__}(pin_memory=True) on a machine with MPS")
+            pin(made)
+        return made
+
+    return called
 
 
 def _wake_for(kwargs: dict[str, Any]) -> None:
