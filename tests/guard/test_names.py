@@ -293,3 +293,18 @@ def _parsed(text: str) -> ast.Expression | None:
         return ast.parse(text, mode="eval")
     except SyntaxError:
         return None
+
+
+def test_a_sampler_with_a_generator_of_its_own_is_told(judge: Judge, tmp_path: Path) -> None:
+    text = """
+torch.set_default_device("cuda")
+sampler = torch.utils.data.RandomSampler(range(4))
+for number in sampler:
+    pass
+"""
+    finding = explained(judge, START + text, file=tmp_path / "program.py", way="run").finding
+    assert finding is not None
+    assert finding.message == "`sampler` makes a generator of its own on cpu, and draws numbers for cuda"
+    assert [step.message for step in finding.operands[0].history] == [
+        'draws under the default device cuda, which `torch.set_default_device("cuda")` sets'
+    ]

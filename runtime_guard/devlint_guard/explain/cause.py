@@ -203,6 +203,15 @@ _MOST_STEPS = 6
 """So many steps are told of a tensor that goes back and forth."""
 
 
+def default_steps() -> tuple[Step, ...]:
+    """What set the default device, if something did."""
+    event = RECORD.default
+    if event is None or not event.stack:
+        return ()
+    entry = event.stack[0]
+    return (Step(f"draws under the default device {event.after}, which `{entry.text}` sets", entry.place),)
+
+
 # --- in words -----------------------------------------------------------------------------------------------
 
 

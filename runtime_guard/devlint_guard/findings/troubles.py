@@ -34,10 +34,11 @@ from devlint_guard.explain.blame import (
     values_on,
     whole_expression,
 )
+from devlint_guard.explain.cause import default_steps
 from devlint_guard.explain.messages import Message, Trouble
 from devlint_guard.explain.operands import Scene, operand
 from devlint_guard.explain.trail import trail
-from devlint_guard.finding import Advice, Change, Finding, Operand, Role
+from devlint_guard.finding import Advice, Change, Finding, Operand, Role, Step
 from devlint_guard.findings.mismatch import apart
 from devlint_guard.findings.parallel import data_parallel, distributed
 from devlint_guard.program.devices import accelerator
@@ -170,6 +171,14 @@ def _generator(scene: Scene, message: Message) -> Finding:
     generators = [one for one in terms_of(scene) if _is_generator(scene, one)]
     first = blamed([_as_generator(scene, one) for one in generators]) or whole_expression(scene, has, Role.GENERATOR)
     rest = [operand(scene, one) for one in terms_of(scene) if one not in generators]
+    if own := _with_own_generator(scene, has):
+        name, history = own
+        return Finding(
+            "DEV106",
+            f"`{name}` makes a generator of its own on {has}, and draws numbers for {wanted}",
+            operands=(*(replace(one, name=name, history=history) for one in first[:1]), *rest),
+            help=(f"do without the default device {wanted}: move the model and the batches with `.to(device)`",),
+        )
     return Finding(
         "DEV106",
         f"`{first_name(first)}` draws on {has}, and the numbers are for {wanted}",
@@ -180,6 +189,18 @@ def _generator(scene: Scene, message: Message) -> Finding:
         ),
         changes=_generator_made_for(scene, first, wanted),
     )
+
+
+def _with_own_generator(scene: Scene, device: str) -> tuple[str, tuple[Step, ...]] | None:
+    """The user's object, such as a sampler, that makes the generator itself, and what set the default device."""
+    names = {} if scene.user is None else {**scene.user.frame.f_globals, **scene.user.frame.f_locals}
+    for site in scene.inner_sites:
+        local = site.frame.f_locals
+        made = [one for one in local.values() if isinstance(one, torch.Generator) and str(one.device) == device]
+        name = next((key for key, one in names.items() if one is local.get("self") is not None), "")
+        if made and name:
+            return name, default_steps()
+    return None
 
 
 def _generator_made_for(scene: Scene, first: tuple[Operand, ...], device: str) -> tuple[Change, ...]:
