@@ -133,6 +133,11 @@ def advice_at(cause: Cause, sites: Sequence[Site]) -> Iterator[Advice]:
             yield from one.moved("create it on the device where it is used", one.entry.call)
     for one in line(cause.keep.stack[0]) if cause.keep is not None and cause.keep.stack else ():
         yield from _at_keep(one)
+    call = cause.made.call
+    for one in line(cause.made) if event.kind is Kind.LOADED and call is not None else ():
+        for device in one.devices():
+            change = None if call is None else with_keyword(one.scope, call, "map_location", device)
+            yield from one.advice("load it to where it is used", [change])
 
 
 def advice_at_last(cause: Cause, sites: Sequence[Site]) -> Iterator[Advice]:
@@ -266,7 +271,7 @@ def _at_batch(line: _Line) -> Iterator[Advice]:
     match statement:
         case ast.For(target=target) | ast.Assign(targets=[target]) if line.site is not None and devices:
             values = line.site.frame.f_locals
-            names = [one.id for one in ast.walk(target) if isinstance(one, ast.Name)]
+            names = [one.id for one in ast.walk(target) if isinstance(one, ast.Name) and one.id in _read(line.scope)]
             told = [(name, _batch_on(name, values.get(name), devices[0], line.wanted)) for name in names]
             lines = "\n".join(f"{name} = {text}" for name, text in told if text)
             if not lines:
@@ -276,6 +281,12 @@ def _at_batch(line: _Line) -> Iterator[Advice]:
             else:
                 change = behind(line.scope, statement, lines)
             yield from line.advice("move the batch where the loop gets it", [change])
+
+
+def _read(scope: Scope) -> set[str]:
+    """The variables that a function reads."""
+    nodes = ast.walk(scope.definition) if scope.definition is not None else ()
+    return {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
 
 
 def _batch_on(name: str, value: object, device: str, wanted: str) -> str:
@@ -299,8 +310,7 @@ def _unused_device(line: _Line) -> Iterator[Advice]:
     definition = definition_of(scope.source.tree, code)
     if definition is None or scope.is_module:
         return
-    read = {one.id for one in ast.walk(definition) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
-    unused = next((one for one in scope.parameters if "device" in one and one not in read), None)
+    unused = next((one for one in scope.parameters if "device" in one and one not in _read(scope)), None)
     returned = [one.value for one in own_nodes(definition) if isinstance(one, ast.Return) and one.value is not None]
     if unused is None or len(returned) != 1:
         return

@@ -173,7 +173,7 @@ def _of_variable(astray: Astray) -> Iterator[Advice]:
     for link in reversed(live):
         scope, node = link.scope, link.node
         name = link.core(astray.met.operand.device)
-        other = astray.other if scope.site is astray.scene.user else None
+        other = astray.other if scope.site is astray.links[0].scope.site else None
         device = next(devices_at(scope, node, astray.device, other), None)
         if isinstance(node, ast.Name) and (moved := _moved_elements(astray, link, device)) is not None:
             yield Advice("move them before they are used", (moved,))
@@ -249,7 +249,7 @@ def _of_line(astray: Astray) -> Iterator[Advice]:
             continue
         if isinstance(link.node, ast.Starred) or statement_of(link.scope, link.node) is None:
             continue
-        other = astray.other if link.scope.site is astray.scene.user else None
+        other = astray.other if link.scope.site is astray.links[0].scope.site else None
         device = device_at(link.scope, link.node, astray.device, other)
         if link.how is How.HERE and _is_written(astray):
             if astray.other is None:
@@ -284,7 +284,8 @@ def node_of(scene: Scene, operand: Operand) -> tuple[Scope, ast.expr] | None:
     if scope is None or operand.place is None or not operand.place.column:
         return None
     for node in ast.walk(scope.source.tree):
-        if isinstance(node, ast.expr) and node.lineno == operand.place.line and scope.place(node) == operand.place:
+        # A comprehension has a function of its own, and is read in the function around it.
+        if isinstance(node, ast.expr) and operand.place == replace(scope.place(node), function=operand.place.function):
             return scope, node
     return None
 

@@ -88,10 +88,10 @@ def cause_of(
         roots: modules that may hold it.
         keeper: the tensor that the failing line takes it from, if that is another one.
     """
-    own = RECORD.of(tensor)
+    chain = _chain_to(tensor, roots) or (() if keeper is None else _chain_to(keeper, roots))
+    own = RECORD.of(tensor) or _put_there(tensor, chain)
     if own is None or not own.root.stack or own.root.after not in (None, tensor.device):
         return None
-    chain = _chain_to(tensor, roots) or (() if keeper is None else _chain_to(keeper, roots))
     event, copy = own.root, RECORD.copy_of(tensor)
     is_copied = copy is not None and copy.source is own and str(copy.after) == wanted and bool(copy.stack)
     met = None if other is None else RECORD.of(other)
@@ -107,6 +107,16 @@ def cause_of(
         met if is_meant and event.kind is Kind.CREATED else None,
         chain,
     )
+
+
+def _put_there(tensor: torch.Tensor, chain: Chain) -> Event | None:
+    """The store of a tensor that was computed while no mode recorded, as if it were made there."""
+    store = RECORD.store_of(*chain[-1][:2]) if chain else RECORD.keeps.of(tensor)
+    if store is None:
+        return None
+    made = Event(Kind.CREATED, store.by, store.stack, after=tensor.device)
+    made.number = store.number
+    return made
 
 
 def _stored_late(chain: Chain, wanted: str, event: Event) -> tuple[Event, Event] | None:
@@ -239,7 +249,7 @@ def _steps(cause: Cause) -> list[Step]:
         entry = cause.copy.stack[0]
         told = f"is copied to {cause.copy.after} by `{entry.text}`, but this line does not read that copy"
         steps.append(Step(told, entry.place))
-    if cause.met is not None:
+    if cause.met is not None and cause.met is not cause.copy:
         entry = cause.met.stack[0]
         what = "is moved to" if cause.met.kind is Kind.MOVED else "is created on"
         steps.append(Step(f"meets a value that {what} {cause.met.after} by `{entry.text}`", entry.place))
