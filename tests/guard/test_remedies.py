@@ -563,6 +563,49 @@ def train(device):
 train("cuda:0")
 """,
     ),
+    "line_of_a_generator": (
+        "v.reshape(4, -1)",
+        """
+def chosen(rays, device):
+    given = torch.randperm(4, device=device)[:2]
+    return tuple(v.reshape(4, -1)[given].to(device) for v in rays)  # CAUSE
+
+chosen((torch.ones(4, 3), torch.ones(4)), "cuda:0")
+""",
+    ),
+    "loaded_into_a_group": (
+        "torch.load",
+        """
+import io
+
+def train(device):
+    net = nn.Linear(3, 3).to(device)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    file = io.BytesIO()
+    torch.save({"groups": [{"moment": torch.ones(3)}]}, file)
+    file.seek(0)
+    saved = torch.load(file, map_location="cpu")  # CAUSE
+    optimizer.param_groups[0].update(saved["groups"][0])
+    for group in optimizer.param_groups:
+        group["moment"].mul_(0.9).add_(net.bias.detach())
+
+train("cuda:0")
+""",
+    ),
+    "computed_before_anything_moved": (
+        "self.scale",
+        """
+class Schedule:
+    def __init__(self, device):
+        self.device = device
+        self.scale = 1.0 - torch.linspace(0, 1, 4)  # CAUSE
+
+    def noisy(self, x):
+        return self.scale * x
+
+Schedule("cuda:0").noisy(torch.ones(4).cuda())
+""",
+    ),
     "device_that_nothing_reads": (
         "device",
         """

@@ -57,7 +57,8 @@ def _known(scope: Scope, node: ast.expr | ast.stmt) -> Iterator[tuple[str, objec
     for name, value in scope.names.items():
         reached = scope.reaching(is_name(name), before)
         later = list(_targets_after(definition, name, before)) if definition is not None else []
-        if reached and (None not in reached or name in scope.parameters) and not later:
+        is_given = name in scope.parameters or name in scope.code.co_freevars
+        if reached and (None not in reached or is_given) and not later:
             yield name, value
     for name, value in scope.more_names.items() if not scope.is_module else ():
         if name not in scope.code.co_varnames and isinstance(value, (str, torch.device, torch.Tensor, nn.Module)):

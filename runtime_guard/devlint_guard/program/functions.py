@@ -12,7 +12,15 @@ from types import CodeType, FunctionType, ModuleType
 from devlint_guard.finding import Place
 from devlint_guard.program.bindings import Binding, IsTarget, bindings, definition_of, reaching
 from devlint_guard.program.expressions import Reader
-from devlint_guard.program.frames import Site, Source, is_user_code, place_in_code, source_of, source_of_file
+from devlint_guard.program.frames import (
+    Site,
+    Source,
+    is_user_code,
+    nodes_around,
+    place_in_code,
+    source_of,
+    source_of_file,
+)
 from devlint_guard.program.stored import UNKNOWN
 
 
@@ -76,7 +84,12 @@ class Scope:
 
     @property
     def definition(self) -> ast.AST | None:
-        """The node of the function, or of the whole file."""
+        """The node of the function, or of the whole file; for a generator that has ended, of what is around it."""
+        if self.code.co_name in _COMPREHENSIONS:
+            line = (self.code.co_firstlineno, 0)
+            around = list(nodes_around(self.source.tree, line, line))
+            functions = [one for one in around if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
+            return functions[-1] if functions else self.source.tree
         return self.source.tree if self.is_module else definition_of(self.source.tree, self.code)
 
     def place(self, node: ast.expr | ast.stmt) -> Place:
