@@ -1,7 +1,7 @@
 """One change of the user's lines that mends an error.
 
 * `edits`: a line with an expression changed; the file stays valid Python.
-* `targets`: which expression names a device at a line.
+* `device_expressions`: which expression names a device at a line.
 * `astray`: the value that a change is for.
 * `left_behind`: modules and their tensors that a move has left where they were.
 * `resumed`: states of optimizers.

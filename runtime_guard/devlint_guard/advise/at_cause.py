@@ -14,6 +14,7 @@ from types import FunctionType
 import torch
 
 from devlint_guard.advise.astray import register_as_buffer
+from devlint_guard.advise.device_expressions import devices_at
 from devlint_guard.advise.edits import (
     behind,
     followed_by,
@@ -24,7 +25,6 @@ from devlint_guard.advise.edits import (
     with_keyword,
 )
 from devlint_guard.advise.left_behind import name_of_torch_nn
-from devlint_guard.advise.targets import devices_at
 from devlint_guard.explain.cause import Cause, device_given
 from devlint_guard.finding import Advice, Change, Step
 from devlint_guard.program.bindings import definition_of, own_nodes

@@ -17,9 +17,9 @@ from torch import nn
 from devlint_guard.advise.astray import Astray
 from devlint_guard.advise.at_cause import advice_at, advice_at_last
 from devlint_guard.advise.companions import companions
+from devlint_guard.advise.device_expressions import device_at, devices_at
 from devlint_guard.advise.edits import all_of, followed_by, merged, preceded_by, replaced, statement_of, with_keyword
 from devlint_guard.advise.left_behind import kept_in_container, module_of, moves_of, tensor_of
-from devlint_guard.advise.targets import device_at, devices_at
 from devlint_guard.explain.cause import Cause, cause_of, last_refused, tensor_on
 from devlint_guard.explain.links import How, Link, steps_of
 from devlint_guard.explain.operands import Met, Scene

@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from devlint_guard.advise.astray import Astray
+from devlint_guard.advise.device_expressions import device_at
 from devlint_guard.advise.edits import preceded_by, surrounded
-from devlint_guard.advise.targets import device_at
 from devlint_guard.finding import Advice, Step
 from devlint_guard.program import naming
 from devlint_guard.program.bindings import bindings, is_name

@@ -6,5 +6,6 @@
 * `links`: one step of the way of a value.
 * `trail`: the way of a value back, from the failing line to the line that made it.
 * `operands`: the values that the failed operation combined.
-* `blame`: which of several values is the one to change.
+* `line_values`: the values of the failing line, by device, parameter or name.
+* `blame`: which of several values is the one to move.
 """

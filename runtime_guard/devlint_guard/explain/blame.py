@@ -1,117 +1,80 @@
-"""Whom an error means: which expressions of the user's line are to blame for it, the one to change first.
-
-PyTorch's text tells a device, a parameter or nothing at all; what stands on the line tells the rest.
-"""
+"""Which of several values that are apart is the one to move."""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Final
+from collections.abc import Sequence
 
-from devlint_guard.explain.links import steps_of
-from devlint_guard.explain.operands import Scene, operand
-from devlint_guard.explain.trail import trail
-from devlint_guard.finding import Operand, Role
-from devlint_guard.program.expressions import Argument, Term, as_device, operation_at
-from devlint_guard.program.frames import place_of, text_of
+import torch
+from torch import nn
 
-
-def terms_of(scene: Scene) -> tuple[Term, ...]:
-    """The values that the failing expression takes."""
-    return scene.operation.terms if scene.operation else ()
+from devlint_guard.explain.messages import Message
+from devlint_guard.explain.operands import Met, Scene
+from devlint_guard.finding import Role
+from devlint_guard.program.expressions import numbered
+from devlint_guard.program.stored import devices_of
 
 
-def arguments_of(scene: Scene) -> tuple[Argument, ...]:
-    """The arguments that it is given, if it is a call."""
-    return scene.operation.arguments if scene.operation else ()
+def most_suspect(scene: Scene, met: Sequence[Met], message: Message) -> int:
+    """Return the value to move: one apart from its module, one without data, or one on the CPU.
 
-
-def first_name(operands: Sequence[Operand]) -> str:
-    """What a message calls the first of some operands."""
-    return operands[0].name if operands else "a value"
-
-
-def blamed(operands: Iterable[Operand]) -> tuple[Operand, ...]:
-    """The operands, with the first one to blame."""
-    found = tuple(operands)
-    return (replace(found[0], blamed=True), *found[1:]) if found else ()
-
-
-def values_on(scene: Scene, device: str, *, last: bool = False) -> tuple[Operand, ...]:
-    """The values of the user's line on a device, or a type of device; the last of them first if asked for."""
-    found = [one for one in terms_of(scene) if not device or device in (one.device, one.device.partition(":")[0])]
-    found = found or [replace(one, device=device) for one in terms_of(scene) if one.device == device.partition(":")[0]]
-    ordered = found[::-1] if last else found
-    return blamed(operand(scene, one) for one in ordered)
-
-
-def value_passed_for(scene: Scene, parameter: str, device: str) -> tuple[Operand, ...]:
-    """The value that torch's own frames call by the name of a parameter."""
-    for site in scene.inner_sites if parameter else ():
-        inner = operation_at(site)
-        for term in inner.terms if inner else ():
-            if term.text == parameter:
-                same = [one for one in terms_of(scene) if one.value is not None and one.value is term.value]
-                if same:
-                    return blamed(operand(scene, one) for one in same)
-    named = [one.node for one in arguments_of(scene) if one.keyword == parameter and parameter]
-    same = [one for one in terms_of(scene) if any(one.node is node for node in named)]
-    return blamed(operand(scene, one) for one in same)
-
-
-def whole_expression(
-    scene: Scene, device: str, role: Role = Role.TEMPORARY, *, inside: bool = False
-) -> tuple[Operand, ...]:
-    """The failing expression itself, for want of a part of it.
-
-    Args:
-        scene: where.
-        device: where it is.
-        role: its role, such as an argument.
-        inside: to take the one thing instead that it takes, if only one can be meant.
+    PyTorch's text often names the innocent one, so it has no vote.
     """
-    if scene.user is None or scene.operation is None:
-        return (Operand("", role, device, blamed=True),)
-    node = scene.operation.node
-    if inside and len(scene.operation.open_terms) == 1:
-        node = scene.operation.open_terms[0].node
-    return (Operand(text_of(scene.user, node), role, device, place=place_of(scene.user, node), blamed=True),)
+    if not met:
+        return 0
+    replica = message.fields.get("replica")
+    usual = f"cuda:{replica}" if replica else _usual_device(scene, met)
+    deliberate = is_meta_deliberate(scene, met)
+    ranks = [_rank(one, usual, deliberate) for one in met]
+    return ranks.index(max(ranks))
 
 
-def naming_devices(scene: Scene, kind: str) -> tuple[Operand, ...]:
-    """The expressions of the user's line that name a device, and otherwise the line itself."""
-    function = scene.operation.text.rpartition(".")[2] if scene.operation else ""
-    given = [one for one in arguments_of(scene) if one.keyword == "device"]
-    given = given or [one for one in arguments_of(scene) if _names_a_device(one, kind, function)]
-    return blamed(naming_device(scene, one) for one in given) or whole_expression(scene, kind)
+def _usual_device(scene: Scene, met: Sequence[Met]) -> str:
+    """The device that holds most of the module around the line; empty where there is none."""
+    given = [scene.roots[name] for name in scene.given]
+    around = [module for module in scene.modules[:1] if not any(one.value is module for one in met)]
+    devices = [device for module in given or around for device in devices_of(module)]
+    if not devices and all(one.operand.device != "cpu" for one in met):
+        # Between two accelerators, that of the networks in the user's variables decides.
+        networks = [module for module in scene.roots.values() if not any(one.value is module for one in met)]
+        devices = [device for module in networks for device in devices_of(module) if device != "cpu"]
+    return "" if not devices or (len(set(devices)) > 1 and "cpu" not in devices) else devices[0]
 
 
-def _names_a_device(argument: Argument, kind: str, function: str) -> bool:
-    if isinstance(argument.value, int) and argument.keyword != "device" and function not in _TAKE_NUMBERS:
-        return False
-    device = as_device(argument.value)
-    return device is not None and (device.type == kind or isinstance(argument.value, int))
+_SUSPICION = {
+    Role.ATTRIBUTE: 3,
+    Role.OPTIMIZER_STATE: 4,
+    Role.GRADIENT: 1,
+}
 
 
-_TAKE_NUMBERS: Final = frozenset(
-    "to cuda device set_device get_device_name get_device_properties get_device_capability synchronize Stream Event"
-    " current_stream memory_allocated memory_reserved max_memory_allocated mem_get_info empty_cache".split()
-)
-"""What takes the index of a device where others take sizes."""
+def is_meta_deliberate(scene: Scene, met: Sequence[Met]) -> bool:
+    """Whether a module has data in a network that is on meta as a whole; such a network lacks no checkpoint."""
+    has_data = any(isinstance(one.value, nn.Module) and one.operand.device != "meta" for one in met)
+    return has_data and _usual_device(scene, met) == "meta"
 
 
-def naming_device(scene: Scene, argument: Argument) -> Operand:
-    """An argument that names a device, with where the source assigned it."""
-    assert scene.user is not None
-    device = as_device(argument.value)
-    role = Role.UNKNOWN if isinstance(argument.node, ast.Constant) else Role.VARIABLE
-    links = trail(scene.sites, scene.user, argument.node, "")
-    return Operand(
-        argument.text,
-        role,
-        "" if device is None else str(device),
-        place=place_of(scene.user, argument.node),
-        history=steps_of(links),
+def _rank(met: Met, usual: str, is_meta_deliberate: bool = False) -> tuple[int, ...]:
+    operand = met.operand
+    without_data = operand.device == "meta" and not is_meta_deliberate
+    # A module that is on the CPU may just as well be the one that was not moved.
+    astray = usual not in ("", "cpu") and operand.device != usual
+    on_cpu = operand.device == "cpu"
+    named = operand.role is not Role.TEMPORARY
+    # Of two values on accelerators, that which no network computed follows the other.
+    given = isinstance(met.value, torch.Tensor) and not met.value.requires_grad
+    is_current = _is_current(operand.device)
+    return (
+        without_data,
+        astray,
+        on_cpu,
+        met.factory,
+        _SUSPICION.get(operand.role, 0),
+        given or met.value is None,
+        named,
+        not is_current,
     )
+
+
+def _is_current(device: str) -> bool:
+    """Whether a device is the one that `cuda` without a number means."""
+    return not device.startswith("cuda:") or str(numbered(torch.device("cuda"))) in ("cuda", device)

@@ -15,7 +15,7 @@ from torch.nn.parameter import is_lazy
 from devlint_guard.explain.messages import Message
 from devlint_guard.finding import Operand, Place, Role
 from devlint_guard.program import naming
-from devlint_guard.program.devices import accelerator
+from devlint_guard.program.accelerator import accelerator
 from devlint_guard.program.expressions import Argument, Operation, Reader, Term, operation_at, part_at
 from devlint_guard.program.frames import (
     Carried,

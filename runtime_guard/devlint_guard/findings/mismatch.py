@@ -12,6 +12,7 @@ from devlint_guard.advise.astray import Astray, register_as_buffer
 from devlint_guard.advise.candidates import candidates
 from devlint_guard.advise.left_behind import tensor_of
 from devlint_guard.advise.resumed import MOVE_FIRST, order_of, parameter_of
+from devlint_guard.explain.blame import is_meta_deliberate, most_suspect
 from devlint_guard.explain.cause import Cause, cause_of, history_of, tensor_on
 from devlint_guard.explain.links import Link, steps_of
 from devlint_guard.explain.messages import Message, Trouble
@@ -20,7 +21,7 @@ from devlint_guard.explain.trail import trail
 from devlint_guard.finding import Advice, Change, Finding, Operand, Role, Step
 from devlint_guard.findings.parallel import misplaced
 from devlint_guard.program import naming
-from devlint_guard.program.expressions import attached, numbered
+from devlint_guard.program.expressions import attached
 from devlint_guard.program.stored import device_of_part, devices_of
 
 
@@ -37,7 +38,7 @@ def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
     if message.trouble is Trouble.INDEX:
         # Indices on the CPU select from anything.
         met = [one for index, one in enumerate(met) if index == 0 or one.operand.device != "cpu"]
-    blamed = _blamed(scene, met, message)
+    blamed = most_suspect(scene, met, message)
     ordered = [met[blamed], *met[:blamed], *met[blamed + 1 :]] if met else []
     if not ordered or len({one.operand.device for one in ordered}) < 2:
         return Finding("DEV101", _without_names(message), operands=tuple(one.operand for one in ordered))
@@ -160,82 +161,13 @@ def _text(scene: Scene, code: str, blamed: Operand, other: Operand) -> str:
     return f"{both}: `{operation}` needs both on the same device" if operation else both
 
 
-# --- which one ----------------------------------------------------------------------------------------------
-
-
-def _blamed(scene: Scene, met: Sequence[Met], message: Message) -> int:
-    """Return the value to move: one apart from its module, one without data, or one on the CPU.
-
-    PyTorch's text often names the innocent one, so it has no vote.
-    """
-    if not met:
-        return 0
-    replica = message.fields.get("replica")
-    usual = f"cuda:{replica}" if replica else _usual_device(scene, met)
-    deliberate = _is_meta_deliberate(scene, met)
-    ranks = [_rank(one, usual, deliberate) for one in met]
-    return ranks.index(max(ranks))
-
-
-def _usual_device(scene: Scene, met: Sequence[Met]) -> str:
-    """The device that holds most of the module around the line; empty where there is none."""
-    given = [scene.roots[name] for name in scene.given]
-    around = [module for module in scene.modules[:1] if not any(one.value is module for one in met)]
-    devices = [device for module in given or around for device in devices_of(module)]
-    if not devices and all(one.operand.device != "cpu" for one in met):
-        # Between two accelerators, that of the networks in the user's variables decides.
-        networks = [module for module in scene.roots.values() if not any(one.value is module for one in met)]
-        devices = [device for module in networks for device in devices_of(module) if device != "cpu"]
-    return "" if not devices or (len(set(devices)) > 1 and "cpu" not in devices) else devices[0]
-
-
-_SUSPICION = {
-    Role.ATTRIBUTE: 3,
-    Role.OPTIMIZER_STATE: 4,
-    Role.GRADIENT: 1,
-}
-
-
-def _is_meta_deliberate(scene: Scene, met: Sequence[Met]) -> bool:
-    """Whether a module has data in a network that is on meta as a whole; such a network lacks no checkpoint."""
-    has_data = any(isinstance(one.value, nn.Module) and one.operand.device != "meta" for one in met)
-    return has_data and _usual_device(scene, met) == "meta"
-
-
-def _rank(met: Met, usual: str, is_meta_deliberate: bool = False) -> tuple[int, ...]:
-    operand = met.operand
-    without_data = operand.device == "meta" and not is_meta_deliberate
-    # A module that is on the CPU may just as well be the one that was not moved.
-    astray = usual not in ("", "cpu") and operand.device != usual
-    on_cpu = operand.device == "cpu"
-    named = operand.role is not Role.TEMPORARY
-    # Of two values on accelerators, that which no network computed follows the other.
-    given = isinstance(met.value, torch.Tensor) and not met.value.requires_grad
-    is_current = _is_current(operand.device)
-    return (
-        without_data,
-        astray,
-        on_cpu,
-        met.factory,
-        _SUSPICION.get(operand.role, 0),
-        given or met.value is None,
-        named,
-        not is_current,
-    )
-
-
-def _is_current(device: str) -> bool:
-    """Whether a device is the one that `cuda` without a number means."""
-    return not device.startswith("cuda:") or str(numbered(torch.device("cuda"))) in ("cuda", device)
-
-
 # --- which code ---------------------------------------------------------------------------------------------
 
 
 def _code(scene: Scene, blamed: Met, other: Met, message: Message) -> str:
     role = blamed.operand.role
     is_empty = "meta" in (blamed.operand.device, other.operand.device)
-    if is_empty and not _is_meta_deliberate(scene, (blamed, other)):
+    if is_empty and not is_meta_deliberate(scene, (blamed, other)):
         return "DEV602"
     if Role.OPTIMIZER_STATE in (role, other.operand.role):
         return "DEV206"

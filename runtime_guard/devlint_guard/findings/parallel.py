@@ -16,7 +16,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from devlint_guard.advise.candidates import node_of
 from devlint_guard.advise.edits import all_of, followed_by, preceded_by, replaced, with_keyword
-from devlint_guard.explain.blame import arguments_of, blamed, first_name, terms_of, whole_expression
+from devlint_guard.explain.line_values import arguments_of, blamed, first_name, terms_of, whole_expression
 from devlint_guard.explain.messages import Message
 from devlint_guard.explain.operands import Scene, operand
 from devlint_guard.finding import Change, Finding, Operand, Role, Step

@@ -23,7 +23,8 @@ from devlint_guard.advise.candidates import (
     with_method,
 )
 from devlint_guard.advise.edits import all_of, replaced, with_keyword
-from devlint_guard.explain.blame import (
+from devlint_guard.explain.cause import default_steps
+from devlint_guard.explain.line_values import (
     arguments_of,
     blamed,
     first_name,
@@ -34,14 +35,13 @@ from devlint_guard.explain.blame import (
     values_on,
     whole_expression,
 )
-from devlint_guard.explain.cause import default_steps
 from devlint_guard.explain.messages import Message, Trouble
 from devlint_guard.explain.operands import Scene, operand
 from devlint_guard.explain.trail import trail
 from devlint_guard.finding import Advice, Change, Finding, Operand, Role, Step
 from devlint_guard.findings.mismatch import apart
 from devlint_guard.findings.parallel import data_parallel, distributed
-from devlint_guard.program.devices import accelerator
+from devlint_guard.program.accelerator import accelerator
 from devlint_guard.program.expressions import Term, attached
 from devlint_guard.program.frames import place_of, text_of
 from devlint_guard.program.functions import Scope

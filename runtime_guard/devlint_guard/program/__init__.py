@@ -1,7 +1,7 @@
 """The program that runs: its frames, its source and its objects, read without running anything of it.
 
 * `stored`: what an object holds in its `__dict__`, its lists and tables; nothing of the program runs.
-* `devices`: the accelerator, and the default device.
+* `accelerator`: the accelerator, and the default device.
 * `uncompiled`: functions that Dynamo passes over.
 * `replacements`: attributes of torch that are replaced for a time.
 * `quoting`: text of the program, harmless to print.

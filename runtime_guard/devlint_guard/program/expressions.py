@@ -17,7 +17,7 @@ from typing import Final
 import torch
 from torch import nn
 
-from devlint_guard.program.devices import default_device
+from devlint_guard.program.accelerator import default_device
 from devlint_guard.program.frames import Site, Source, node_at, source_of
 from devlint_guard.program.stored import UNKNOWN, attribute, devices_of, element, tensors_in, tensors_of
 

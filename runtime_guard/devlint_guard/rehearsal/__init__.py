@@ -6,7 +6,7 @@
 
 All tensors are plain tensors on the CPU. Each storage has a label that says where it would be (`labels`). A dispatch
 mode compares the labels of an operator's tensors by PyTorch's own rules before the operator runs, and labels what the
-operator makes (`dispatch`, with `plans` and `checks`). What a program asks `torch.cuda` is answered for a pretended
+operator makes (`operators`, with `plans` and `checks`). What a program asks `torch.cuda` is answered for a pretended
 machine (`machine`, `device_api`). Types of devices differ little (`kinds`, `mps`). There is no native code, and no tie
 to one build of torch.
 
@@ -43,7 +43,7 @@ _PARTS: Final = (
     "storages",
     "scripts",
     "distributed",
-    "faking",
+    "fake_tensors",
     "children",
     "progress",
 )
@@ -94,7 +94,7 @@ def rehearse(devices: int = 1, device_type: str = "cuda", *, from_beginning: boo
 
     from devlint_guard.program.replacements import Replacements
     from devlint_guard.record import installed
-    from devlint_guard.rehearsal import aside, dispatch, generators, labels, machine
+    from devlint_guard.rehearsal import aside, generators, labels, machine, operators
     from devlint_guard.rehearsal.unjudged import JOURNAL, UNJUDGED
 
     replaced, recording = Replacements(), contextlib.ExitStack()
@@ -107,7 +107,7 @@ def rehearse(devices: int = 1, device_type: str = "cuda", *, from_beginning: boo
         for name in _PARTS:
             importlib.import_module(f"{__name__}.{name}").install(replaced)
         recording.enter_context(installed.recording())
-        mode = dispatch.RehearsalMode()  # type: ignore[no-untyped-call]
+        mode = operators.RehearsalMode()  # type: ignore[no-untyped-call]
         with aside.ASIDE.around(mode) if from_beginning and aside.is_main_thread() else mode:
             yield
     finally:

@@ -24,7 +24,7 @@ from devlint_guard.record.recorder import RECORD
 from devlint_guard.rehearsal import labels
 from devlint_guard.rehearsal.machine import MACHINE
 from devlint_guard.watch import scopes
-from devlint_guard.watch.aside import LONG, all_tensors, at_next_line
+from devlint_guard.watch.all_on_cpu import LONG, all_tensors, at_next_line
 
 _C: Any = torch._C
 

@@ -18,10 +18,10 @@ from devlint_guard.program.replacements import Replacements
 from devlint_guard.record.factories import constructors
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.aside import ASIDE
-from devlint_guard.rehearsal.dispatch import MARKS, RehearsalMode, marked
 from devlint_guard.rehearsal.kinds import MPS
 from devlint_guard.rehearsal.labels import CPU, label, pin, put, seen_device
 from devlint_guard.rehearsal.machine import MACHINE, numbered, resolve, start
+from devlint_guard.rehearsal.operators import MARKS, RehearsalMode, marked
 from devlint_guard.rehearsal.tensors import to
 from devlint_guard.rehearsal.unjudged import UNJUDGED
 

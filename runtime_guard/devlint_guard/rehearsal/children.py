@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from devlint_guard.program.replacements import Replacements
-from devlint_guard.rehearsal.dispatch import RehearsalMode
 from devlint_guard.rehearsal.machine import MACHINE, after_fork_in_child
+from devlint_guard.rehearsal.operators import RehearsalMode
 from devlint_guard.rehearsal.unjudged import JOURNAL
 
 _ROOT: Final = str(Path(__file__).parents[2])

@@ -15,10 +15,10 @@ from torch.utils._pytree import tree_leaves
 
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal import mps, words
-from devlint_guard.rehearsal.dispatch import doing
 from devlint_guard.rehearsal.kinds import CUDA, MPS
 from devlint_guard.rehearsal.labels import ANYWHERE, CPU, label, seen_device
 from devlint_guard.rehearsal.machine import MACHINE, current, wrapper
+from devlint_guard.rehearsal.operators import doing
 from devlint_guard.rehearsal.tensors import move, to
 
 Check = Callable[..., None]

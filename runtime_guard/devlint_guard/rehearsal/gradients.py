@@ -19,8 +19,8 @@ from torch import Tensor
 from devlint_guard.program.replacements import Replacements, around
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.aside import ASIDE
-from devlint_guard.rehearsal.dispatch import doing
 from devlint_guard.rehearsal.labels import ANYWHERE, label, put, type_name
+from devlint_guard.rehearsal.operators import doing
 from devlint_guard.rehearsal.tensors import to
 
 _C: Any = torch._C

@@ -20,10 +20,10 @@ from torch.utils._pytree import tree_leaves
 
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.rehearsal.aside import ASIDE
-from devlint_guard.rehearsal.dispatch import MARKS, doing
 from devlint_guard.rehearsal.kinds import KINDS
 from devlint_guard.rehearsal.labels import ANYWHERE, CPU, label, put, seen_device
 from devlint_guard.rehearsal.machine import MACHINE, resolve
+from devlint_guard.rehearsal.operators import MARKS, doing
 from devlint_guard.rehearsal.tensors import to
 
 _C: Any = torch._C

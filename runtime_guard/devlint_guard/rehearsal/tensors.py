@@ -12,7 +12,6 @@ from torch import Tensor
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.record.recorder import RECORD
 from devlint_guard.rehearsal import words
-from devlint_guard.rehearsal.dispatch import marked
 from devlint_guard.rehearsal.kinds import MPS
 from devlint_guard.rehearsal.labels import (
     CPU,
@@ -27,6 +26,7 @@ from devlint_guard.rehearsal.labels import (
     type_name,
 )
 from devlint_guard.rehearsal.machine import MACHINE, numbered, resolve, start
+from devlint_guard.rehearsal.operators import marked
 from devlint_guard.requirement import is_full
 
 _C: Any = torch._C

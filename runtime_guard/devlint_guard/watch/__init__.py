@@ -5,7 +5,7 @@
 * `interpose`: takes the place of `nn.Module.__call__`.
 * `regimes`: which operators PyTorch itself checks.
 * `steps`: counts training steps.
-* `aside`: where a dispatch mode steps aside.
+* `all_on_cpu`: whether all tensors are on the CPU, so that a mode may step aside.
 * `scopes`: switches dispatch modes on and off inside of scopes that restore them.
 * `unseen`: functions of PyTorch that do not work under a mode.
 * `conflicts`: the finding on an operator's operands.

@@ -31,7 +31,7 @@ from devlint_guard.program.uncompiled import UncompiledMode, uncompiled
 from devlint_guard.program.undisturbed import is_of_the_program
 from devlint_guard.record.recorder import RECORD
 from devlint_guard.watch import scopes
-from devlint_guard.watch.aside import LONG
+from devlint_guard.watch.all_on_cpu import LONG
 from devlint_guard.watch.conflicts import Conflict, finding_of
 from devlint_guard.watch.entry import Value
 from devlint_guard.watch.regimes import Regime, regime_of

@@ -13,7 +13,7 @@ from torch.nn.parameter import is_lazy
 
 from devlint_guard.explain.operands import describe
 from devlint_guard.finding import Role
-from devlint_guard.program.devices import accelerator
+from devlint_guard.program.accelerator import accelerator
 from devlint_guard.program.frames import shown_path
 from devlint_guard.program.naming import role_in
 from devlint_guard.program.stored import dictionary_of, own_tensors, registered_in, table_of, tensors_in

@@ -90,7 +90,7 @@ def test_the_tests_of_a_project_run_on_gpus_that_are_not_there(tmp_path: Path) -
     assert "found at least two devices, cuda:1 and cpu!" in failure
     assert "DEV101" in failure
     assert "`scale` is on cpu" in failure
-    assert "dispatch.py" not in failure
+    assert "operators.py" not in failure
     assert ended.returncode == pytest.ExitCode.TESTS_FAILED
 
 

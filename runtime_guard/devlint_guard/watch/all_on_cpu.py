@@ -1,4 +1,4 @@
-"""Where a dispatch mode steps aside: it is out of the way for as long as all tensors are on the CPU.
+"""Whether all tensors are on the CPU, and where a dispatch mode can leave then: at the next line of the user.
 
 PyTorch's way into Python costs each operator 18 µs, whatever the mode does there. A mode cannot leave while it runs an
 operator, so it leaves at the next line of the user, and any tracer of the user's keeps it in.
@@ -16,7 +16,7 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
-from devlint_guard.program.devices import accelerator
+from devlint_guard.program.accelerator import accelerator
 from devlint_guard.program.frames import user_frame
 
 LONG: Final = 1_000

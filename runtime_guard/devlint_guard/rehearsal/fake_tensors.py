@@ -20,9 +20,9 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakIdKeyDictionary
 
 from devlint_guard.program.replacements import Replacements, around
-from devlint_guard.rehearsal.dispatch import MARKS
 from devlint_guard.rehearsal.labels import CPU
 from devlint_guard.rehearsal.machine import MACHINE
+from devlint_guard.rehearsal.operators import MARKS
 
 _device_of: Any = torch.ops.prim.device.default
 _helpers: Any = WeakIdKeyDictionary()

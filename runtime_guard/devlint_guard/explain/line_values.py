@@ -1,0 +1,117 @@
+"""The values of the user's line: those on a device, for a parameter, or that name a device.
+
+PyTorch's text tells a device, a parameter or nothing at all; what stands on the line tells the rest.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from devlint_guard.explain.links import steps_of
+from devlint_guard.explain.operands import Scene, operand
+from devlint_guard.explain.trail import trail
+from devlint_guard.finding import Operand, Role
+from devlint_guard.program.expressions import Argument, Term, as_device, operation_at
+from devlint_guard.program.frames import place_of, text_of
+
+
+def terms_of(scene: Scene) -> tuple[Term, ...]:
+    """The values that the failing expression takes."""
+    return scene.operation.terms if scene.operation else ()
+
+
+def arguments_of(scene: Scene) -> tuple[Argument, ...]:
+    """The arguments that it is given, if it is a call."""
+    return scene.operation.arguments if scene.operation else ()
+
+
+def first_name(operands: Sequence[Operand]) -> str:
+    """What a message calls the first of some operands."""
+    return operands[0].name if operands else "a value"
+
+
+def blamed(operands: Iterable[Operand]) -> tuple[Operand, ...]:
+    """The operands, with the first one to blame."""
+    found = tuple(operands)
+    return (replace(found[0], blamed=True), *found[1:]) if found else ()
+
+
+def values_on(scene: Scene, device: str, *, last: bool = False) -> tuple[Operand, ...]:
+    """The values of the user's line on a device, or a type of device; the last of them first if asked for."""
+    found = [one for one in terms_of(scene) if not device or device in (one.device, one.device.partition(":")[0])]
+    found = found or [replace(one, device=device) for one in terms_of(scene) if one.device == device.partition(":")[0]]
+    ordered = found[::-1] if last else found
+    return blamed(operand(scene, one) for one in ordered)
+
+
+def value_passed_for(scene: Scene, parameter: str, device: str) -> tuple[Operand, ...]:
+    """The value that torch's own frames call by the name of a parameter."""
+    for site in scene.inner_sites if parameter else ():
+        inner = operation_at(site)
+        for term in inner.terms if inner else ():
+            if term.text == parameter:
+                same = [one for one in terms_of(scene) if one.value is not None and one.value is term.value]
+                if same:
+                    return blamed(operand(scene, one) for one in same)
+    named = [one.node for one in arguments_of(scene) if one.keyword == parameter and parameter]
+    same = [one for one in terms_of(scene) if any(one.node is node for node in named)]
+    return blamed(operand(scene, one) for one in same)
+
+
+def whole_expression(
+    scene: Scene, device: str, role: Role = Role.TEMPORARY, *, inside: bool = False
+) -> tuple[Operand, ...]:
+    """The failing expression itself, for want of a part of it.
+
+    Args:
+        scene: where.
+        device: where it is.
+        role: its role, such as an argument.
+        inside: to take the one thing instead that it takes, if only one can be meant.
+    """
+    if scene.user is None or scene.operation is None:
+        return (Operand("", role, device, blamed=True),)
+    node = scene.operation.node
+    if inside and len(scene.operation.open_terms) == 1:
+        node = scene.operation.open_terms[0].node
+    return (Operand(text_of(scene.user, node), role, device, place=place_of(scene.user, node), blamed=True),)
+
+
+def naming_devices(scene: Scene, kind: str) -> tuple[Operand, ...]:
+    """The expressions of the user's line that name a device, and otherwise the line itself."""
+    function = scene.operation.text.rpartition(".")[2] if scene.operation else ""
+    given = [one for one in arguments_of(scene) if one.keyword == "device"]
+    given = given or [one for one in arguments_of(scene) if _names_a_device(one, kind, function)]
+    return blamed(naming_device(scene, one) for one in given) or whole_expression(scene, kind)
+
+
+def _names_a_device(argument: Argument, kind: str, function: str) -> bool:
+    if isinstance(argument.value, int) and argument.keyword != "device" and function not in _TAKE_NUMBERS:
+        return False
+    device = as_device(argument.value)
+    return device is not None and (device.type == kind or isinstance(argument.value, int))
+
+
+_TAKE_NUMBERS: Final = frozenset(
+    "to cuda device set_device get_device_name get_device_properties get_device_capability synchronize Stream Event"
+    " current_stream memory_allocated memory_reserved max_memory_allocated mem_get_info empty_cache".split()
+)
+"""What takes the index of a device where others take sizes."""
+
+
+def naming_device(scene: Scene, argument: Argument) -> Operand:
+    """An argument that names a device, with where the source assigned it."""
+    assert scene.user is not None
+    device = as_device(argument.value)
+    role = Role.UNKNOWN if isinstance(argument.node, ast.Constant) else Role.VARIABLE
+    links = trail(scene.sites, scene.user, argument.node, "")
+    return Operand(
+        argument.text,
+        role,
+        "" if device is None else str(device),
+        place=place_of(scene.user, argument.node),
+        history=steps_of(links),
+    )
