@@ -195,22 +195,9 @@ def tensor_on(value: object, device: str) -> torch.Tensor | None:
 
 
 def history_of(tensor: torch.Tensor) -> tuple[Step, ...]:
-    """Where a tensor was created and moved, the oldest first, as far as it was recorded."""
-    steps: list[Step] = []
-    event = RECORD.of(tensor)
-    while event is not None and len(steps) < _MOST_STEPS:
-        if event.before != event.after:
-            what = (
-                f"moved from {event.before} to {event.after}" if event.before else f"created on {_named(event.after)}"
-            )
-            by = f"its module, {event.by}" if event.kind is Kind.MODULE else event.by
-            steps.append(Step(f"{what} by {by}", event.stack[0].place if event.stack else None))
-        event = event.source if event.kind is Kind.MOVED else None
-    return tuple(steps[::-1])
-
-
-_MOST_STEPS = 6
-"""So many steps are told of a tensor that goes back and forth."""
+    """The steps of what was recorded of a tensor; none if nothing was."""
+    cause = cause_of(tensor, "", None, {})
+    return () if cause is None else cause.steps
 
 
 def default_steps() -> tuple[Step, ...]:
