@@ -6,7 +6,6 @@ import ast
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import torch
 from torch.utils.data import DataLoader
@@ -15,6 +14,7 @@ from devlint_guard.explain.cores import core, inner
 from devlint_guard.finding import Step
 from devlint_guard.program.functions import Scope
 from devlint_guard.program.stored import UNKNOWN
+from devlint_guard.record.stacks import shortened
 
 
 class How(enum.Enum):
@@ -69,24 +69,11 @@ class Link:
         return value
 
 
-def shortened(text: str) -> str:
-    """The beginning of a long piece of source."""
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-
-
 def steps_of(links: Sequence[Link]) -> tuple[Step, ...]:
-    """A way as a report tells it, the oldest first; of a long one, both ends."""
-    told = list(links[1:])
+    """A way as a report tells it, the oldest first, without what is only passed on under its name."""
+    told = links[1:]
     for number, link in enumerate(told, 1):
         if link.how is How.TAKEN and isinstance(link.scope.reader.value(link.core("")), DataLoader):
             told = told[:number]  # it makes its batches out of sight
             break
-    if len(told) > 2 * _SHOWN:  # without what is only passed on under its name
-        told = [one for one in told if one.how is not How.PASSED or one.text != one.variable]
-    shown = told if len(told) <= 2 * _SHOWN else [*told[:_SHOWN], *told[-_SHOWN:]]
-    return tuple(link.step for link in shown[::-1])
-
-
-_LONGEST: Final = 60
-_SHOWN: Final = 4
-"""A report tells so many steps from the line that fails, and so many from the one where the value was made."""
+    return tuple(one.step for one in told[::-1] if one.how is not How.PASSED or one.text != one.variable)
