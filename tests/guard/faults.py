@@ -83,6 +83,7 @@ NEVER_WHILE_EXPLAINING = {
     "record.stacks.user_frame": _RECORDS,
     "record.storages.Storages.__init__": _RECORDS,
     "record.storages.Storages._sweep": _RECORDS,
+    "record.storages.Storages.add": _RECORDS,
     "record.storages.Storages.forget": _RECORDS,
     "record.storages.Storages.put": _RECORDS,
     "record.storages.Storages.put_storage": _RECORDS,

@@ -46,14 +46,17 @@ class Storages(Generic[Value]):
 
     def put_storage(self, storage: Any, value: Value) -> None:
         """Keeps a value for a storage."""
-        address = storage._cdata
-        known = self.entries.get(address)
-        if known is not None:
-            self.entries[address] = (known[0], value)
-            return
+        known = self.entries.get(storage._cdata)
+        if known is None:
+            self.add(storage, value)
+        else:
+            self.entries[storage._cdata] = (known[0], value)
+
+    def add(self, storage: Any, value: Value) -> None:
+        """Keeps a value for a storage that has none."""
         if len(self.entries) >= self._limit:
             self._sweep()
-        self.entries[address] = (storage._weak_ref(), value)
+        self.entries[storage._cdata] = (storage._weak_ref(), value)
 
     def of(self, tensor: Tensor) -> Value | None:
         """The value for a tensor's memory."""

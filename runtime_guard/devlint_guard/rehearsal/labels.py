@@ -39,8 +39,8 @@ _pinned: Storages[bool] = Storages()
 known: Final = _labels.entries
 """By the address of a storage: a weak reference, which keeps the address from being used again, and the label."""
 
-_types: set[str] = set()
-"""The types of the devices that labels have been given for."""
+_devices: set[torch.device] = set()
+"""The devices that labels have been given for."""
 
 _wrappers: Any = WeakIdKeyDictionary()
 
@@ -103,9 +103,12 @@ def put(tensor: Tensor, device: torch.device) -> Tensor:
 
 def put_storage(storage: Any, device: torch.device) -> None:
     """Give a storage a label."""
-    if device != CPU or storage._cdata in known:
-        _labels.put_storage(storage, device)
-        if device.type not in _types:
+    entry = known.get(storage._cdata)
+    if entry is not None:
+        known[storage._cdata] = (entry[0], device)
+    elif device != CPU:
+        _labels.add(storage, device)
+        if device not in _devices:
             _note(device)
 
 
@@ -145,14 +148,14 @@ def put_wrapper(tensor: Tensor, device: torch.device) -> Tensor:
 
 
 def _note(device: torch.device) -> None:
-    if device.type not in _types:
-        _types.add(device.type)
+    if device not in _devices:
+        _devices.add(device)
         JOURNAL.write(PLACED, device.type)
 
 
 def used_gpu() -> bool:
     """Whether anything has been on a device of the machine, in this process or in a child."""
-    return MACHINE.name in _types or MACHINE.name in JOURNAL.read(PLACED)
+    return any(one.type == MACHINE.name for one in _devices) or MACHINE.name in JOURNAL.read(PLACED)
 
 
 def is_wrapper(tensor: Tensor) -> bool:
@@ -173,7 +176,7 @@ def forget() -> None:
     _wrappers.clear()
     _labels.forget()
     _pinned.forget()
-    _types.clear()
+    _devices.clear()
 
 
 def _inside(tensor: Tensor) -> tuple[Tensor, ...]:

@@ -96,6 +96,11 @@ class Results(enum.Enum):
     OTHER = "several results, or a list of new tensors"
 
 
+@functools.cache
+def _is_missing_on_cpu(name: str, overload: str) -> bool:
+    return has_cuda_kernel(name) and not _has_computed_kernel(overload, "CPU")
+
+
 class Plan:
     """How the calls of one overload are handled.
 
@@ -166,10 +171,10 @@ class Plan:
         """Whether it sends tensors between the ranks of a process group."""
         return self.overload.namespace in ("c10d", "_c10d_functional")
 
-    @functools.cached_property
+    @property
     def is_missing_on_cpu(self) -> bool:
         """Whether it has a kernel for CUDA and none for the CPU, on which a rehearsal would run it."""
-        return has_cuda_kernel(self.name) and not _has_computed_kernel(self.overload.name(), "CPU")
+        return _is_missing_on_cpu(self.name, self.overload.name())
 
     @property
     def is_missing_on_mps(self) -> bool:
