@@ -36,7 +36,7 @@ KNOWN = (
     ((2, 10), "test_distributed_modules", "`fully_shard` does not run on the CPU"),
     ((2, 10), r"test_unusual.*\[short\]", "PyTorch calls `detach` once more if a dispatch mode is on"),
     ((2, 6), r"test_families|test_transformers", "transformers needs torch 2.6"),
-    ((2, 6), r"test_a_program_prints", "the programs ask `torch.accelerator` and `torch.xpu.memory`, which are not there"),
+    ((2, 6), r"test_a_program_prints", "the programs ask `torch.accelerator` and `torch.xpu.memory`, which it lacks"),
     ((2, 7), "test_integrations", "`get_default_device` fails once a test has called `set_default_device(None)`"),
     ((2, 5), r"judges_them\[corners", "`torch.library.custom_op` reads no annotations that are strings"),
     ((2, 11), r"error_of_pytorch\[12-40", "the sample is drawn from PyTorch's list of operators, which is another one"),
