@@ -15,6 +15,7 @@ from devlint_guard.program.replacements import Replacements
 from devlint_guard.record import factories, loaders, moves, stores
 from devlint_guard.record.recorder import RECORD
 from devlint_guard.record.stacks import READING
+from devlint_guard.requirement import is_full
 
 _lock = threading.RLock()
 _users = 0
@@ -31,7 +32,8 @@ def begin(*, is_whole: bool = False) -> None:
     with _lock:
         _users += 1
         if _users == 1:
-            if is_whole or not _has_compiled():
+            # In older releases, Dynamo does not know factories that were replaced when it was imported.
+            if is_whole or (is_full() and not _has_compiled()):
                 factories.install(_factories)
                 _replaced.put(torch, "compile", _compiling(torch.compile))
             for part in (moves, loaders, stores):
