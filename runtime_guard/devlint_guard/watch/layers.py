@@ -13,6 +13,7 @@ from torch.optim import Optimizer
 from devlint_guard.program.naming import Roots
 from devlint_guard.record import installed
 from devlint_guard.record.recorder import RECORD
+from devlint_guard.requirement import is_full
 from devlint_guard.watch import scopes, unseen
 from devlint_guard.watch.all_on_cpu import are_all_on_cpu, at_next_line
 from devlint_guard.watch.ledger import Ledger
@@ -62,10 +63,12 @@ class Layers:
             if self.ledger is not None:
                 self.ledger.follow_prints()
             installed.begin()
-            self._was_apart = self._is_whole or next(_begun) > 0 or not are_all_on_cpu()
+            # In older releases nothing tells of factories, so the mode stays.
+            stays = self._is_whole or not is_full()
+            self._was_apart = stays or next(_begun) > 0 or not are_all_on_cpu()
             if not self._was_apart:
                 self._rest()
-            calm = None if self._is_whole else functools.partial(at_next_line, self._step_aside)
+            calm = None if stays else functools.partial(at_next_line, self._step_aside)
             self._mode = OperatorMode(self._sink, roots=roots, watcher=self.ledger, failed=self._failed, calm=calm)
             self.step()
 
