@@ -1,8 +1,8 @@
 """The commit that `--diff-base` compares with: reports that devlint makes there too are not new.
 
-Only git objects are read (`git rev-parse`, `git merge-base`, `git ls-tree`, `git cat-file`). These commands run no
-filter, no hook and no other program that a repository can name. Objects that a partial clone lacks are not fetched: an
-empty `GIT_ALLOW_PROTOCOL` forbids each way to fetch, whatever the configuration of the repository allows.
+Only git objects and the configuration are read (`git rev-parse`, `merge-base`, `ls-tree`, `cat-file`, `config`). These
+commands run no filter, no hook and no other program that a repository can name. Objects that a partial clone lacks are
+not fetched: an empty `GIT_ALLOW_PROTOCOL` forbids each way to fetch, whatever the repository allows.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ _SECONDS = 60
 """How long git may take for one answer."""
 
 _SOURCES = (".py", NOTEBOOK, *MARKDOWN)
+
+_PARTIAL = r"^(extensions\.partialclone|remote\..*\.promisor)$"
+"""The keys in the configuration of a partial clone."""
 
 _REGULAR = (b"100644", b"100755")
 """The modes of files; a link or another repository has another one."""
@@ -101,13 +104,13 @@ class BaseRevision:
         if not names:
             return
         batch = self._run(("cat-file", "--batch"), b"".join(name + b"\n" for name in names))
-        if batch.returncode != 0:
+        if batch.returncode != 0 and self._answers("config", "--get-regexp", _PARTIAL):
             # Before 2.45, git ends at a missing object if its forbidden fetch ends before git has said what to fetch.
             for name in names:
                 alone = self._run(("cat-file", "blob", name.decode()))
                 yield alone.stdout if alone.returncode == 0 else None
             return
-        answer = batch.stdout
+        answer = self._checked(batch)
         start = 0
         for _ in names:
             end = answer.index(b"\n", start)
@@ -130,7 +133,10 @@ class BaseRevision:
         Raises:
             ConfigError: it fails, with what git says.
         """
-        done = self._run(command)
+        return self._checked(self._run(command))
+
+    def _checked(self, done: subprocess.CompletedProcess[bytes]) -> bytes:
+        """Return the output of a git command that has run; raises a ConfigError as `_ask` does."""
         if done.returncode != 0:
             said = " ".join(done.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")
             if "not a git repository" in said:

@@ -131,6 +131,11 @@ except RuntimeError as error:
         "from torch.utils.data import DataLoader\ndef loop():\n    for batch in DataLoader([torch.ones(2, 3)]):\n"
         "        says(there, batch)\nloop()\n",
     ),
+    "loaded": (
+        _ON_TWO,
+        "import io\nfile = io.BytesIO()\ntorch.save(torch.ones(2, 3), file)\nfile.seek(0)\n"
+        "given = torch.load(file)\nsays(there, given)\n",
+    ),
     "moved_module": (
         _ON_TWO,
         _PART + "where = torch.device('cpu')\nwith FakeTensorMode(allow_non_fake_inputs=True):\n    part = Part()\n"

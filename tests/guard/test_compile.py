@@ -182,3 +182,12 @@ def test_dynamo_is_imported_while_a_guard_is_active() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_what_is_made_after_a_compilation_is_looked_at() -> None:
+    """`torch.compile` gives the factories back, so none of them tells of the first tensor without data."""
+    with guard(mode="record") as active:
+        torch.compile(torch.relu, backend="eager")
+        table = torch.ones(3, 3, device="meta")
+        torch.ones(3, 3) @ table
+    assert len(active.findings) == 1

@@ -133,11 +133,8 @@ def advice_at(cause: Cause, sites: Sequence[Site]) -> Iterator[Advice]:
             yield from one.moved("create it on the device where it is used", one.entry.call)
     for one in line(cause.keep.stack[0]) if cause.keep is not None and cause.keep.stack else ():
         yield from _at_keep(one)
-    call = cause.made.call
-    for one in line(cause.made) if event.kind is Kind.LOADED and call is not None else ():
-        for device in one.devices():
-            change = None if call is None else with_keyword(one.scope, call, "map_location", device)
-            yield from one.advice("load it to where it is used", [change])
+    for one in line(cause.made) if event.kind is Kind.LOADED else ():
+        yield from _at_load(one)
 
 
 def advice_at_last(cause: Cause, sites: Sequence[Site]) -> Iterator[Advice]:
@@ -190,6 +187,14 @@ def _at_store(line: _Line) -> Iterator[Advice]:
             yield from line.moved("move it where it is put in: its module has moved before", value)
         case ast.Expr(value=ast.Call(args=[*_, value])) if not isinstance(value, ast.Starred):
             yield from line.moved("move it where it is put in: its module has moved before", value)
+
+
+def _at_load(line: _Line) -> Iterator[Advice]:
+    """A checkpoint is read to the device where its tensor is needed."""
+    call = line.entry.call
+    for device in line.devices() if call is not None else ():
+        assert call is not None
+        yield from line.advice("load it to where it is used", [with_keyword(line.scope, call, "map_location", device)])
 
 
 def _at_keep(line: _Line) -> Iterator[Advice]:
@@ -254,12 +259,14 @@ def _other_device(line: _Line) -> Iterator[Advice]:
     """The move goes to where the value is needed, unless its device is meant."""
     call = line.entry.call
     given = None if call is None else device_given(call)
-    if call is None or given is None or _is_constant(given) or _name(call) != "to":
+    if call is None or given is None or _is_constant(given):
         return
-    moved = f"{line.scope.source.of(call.func.value)}." if isinstance(call.func, ast.Attribute) else ""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "to":
+        return
+    moved = f"{line.scope.source.of(call.func.value)}."
     for device in line.devices(line.scope.source.of(given)):
         if not device.startswith(moved):
-            yield from line.advice("move it to the device of what it meets", [replaced(line.scope, given, device)])
+            yield from line.advice("move it to the device of the other value", [replaced(line.scope, given, device)])
 
 
 # --- batches ------------------------------------------------------------------------------------------------
@@ -270,8 +277,8 @@ def _at_batch(line: _Line) -> Iterator[Advice]:
     statement, devices = line.entry.statement, line.devices()
     match statement:
         case ast.For(target=target) | ast.Assign(targets=[target]) if line.site is not None and devices:
-            values = line.site.frame.f_locals
-            names = [one.id for one in ast.walk(target) if isinstance(one, ast.Name) and one.id in _read(line.scope)]
+            values, read = line.site.frame.f_locals, _read(line.scope)
+            names = [one.id for one in ast.walk(target) if isinstance(one, ast.Name) and one.id in read]
             told = [(name, _batch_on(name, values.get(name), devices[0], line.wanted)) for name in names]
             lines = "\n".join(f"{name} = {text}" for name, text in told if text)
             if not lines:
@@ -290,7 +297,7 @@ def _read(scope: Scope) -> set[str]:
 
 
 def _batch_on(name: str, value: object, device: str, wanted: str) -> str:
-    """The source of a batch, or a part of one, on another device; empty where nothing is to move."""
+    """The source that moves a batch, or a part of one; empty if it is on the device already, or cannot move."""
     each = f'one.to({device}) if hasattr(one, "to") else one for'
     if isinstance(value, torch.Tensor):
         return f"{name}.to({device})" if str(value.device) != wanted else ""
@@ -310,7 +317,8 @@ def _unused_device(line: _Line) -> Iterator[Advice]:
     definition = definition_of(scope.source.tree, code)
     if definition is None or scope.is_module:
         return
-    unused = next((one for one in scope.parameters if "device" in one and one not in _read(scope)), None)
+    read = _read(scope)
+    unused = next((one for one in scope.parameters if "device" in one and one not in read), None)
     returned = [one.value for one in own_nodes(definition) if isinstance(one, ast.Return) and one.value is not None]
     if unused is None or len(returned) != 1:
         return

@@ -284,8 +284,10 @@ def node_of(scene: Scene, operand: Operand) -> tuple[Scope, ast.expr] | None:
     if scope is None or operand.place is None or not operand.place.column:
         return None
     for node in ast.walk(scope.source.tree):
+        if not isinstance(node, ast.expr) or node.lineno != operand.place.line:
+            continue
         # A comprehension has a function of its own, and is read in the function around it.
-        if isinstance(node, ast.expr) and operand.place == replace(scope.place(node), function=operand.place.function):
+        if operand.place == replace(scope.place(node), function=operand.place.function):
             return scope, node
     return None
 

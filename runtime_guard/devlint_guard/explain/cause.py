@@ -195,7 +195,7 @@ def tensor_on(value: object, device: str) -> torch.Tensor | None:
 
 
 def history_of(tensor: torch.Tensor) -> tuple[Step, ...]:
-    """The steps of what was recorded of a tensor; none if nothing was."""
+    """The steps of a tensor's recorded cause; empty for a tensor without a record."""
     cause = cause_of(tensor, "", None, {})
     return () if cause is None else cause.steps
 

@@ -110,7 +110,7 @@ _HAND_ON: Final = (
     *(next, iter, enumerate, zip, list, tuple, reversed, sorted, dict),
     *(copy.copy, copy.deepcopy, torch.autograd.Variable, nn.Parameter),
 )
-"""Functions and classes whose result is a part of what they are given, a copy, or shares its memory."""
+"""Functions and classes that return their argument, a part of it or a copy, or that share its memory."""
 
 
 def _is_of_dtype(reader: Reader, node: ast.Call) -> bool:

@@ -70,7 +70,7 @@ class Link:
 
 
 def steps_of(links: Sequence[Link]) -> tuple[Step, ...]:
-    """A way as a report tells it, the oldest first, without what is only passed on under its name."""
+    """The steps of a way, the oldest first. A caller that passes a value on under its own name is no step."""
     told = links[1:]
     for number, link in enumerate(told, 1):
         if link.how is How.TAKEN and isinstance(link.scope.reader.value(link.core("")), DataLoader):

@@ -21,7 +21,7 @@ class Binding:
 
     Attributes:
         value: the expression.
-        is_part: the variable is an element of it: of what a loop goes through, or of an unpacked value.
+        is_part: the variable takes one element of the value: in a loop, or where the value is unpacked.
     """
 
     statement: ast.stmt | ast.comprehension

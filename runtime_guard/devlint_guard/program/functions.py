@@ -84,7 +84,7 @@ class Scope:
 
     @property
     def definition(self) -> ast.AST | None:
-        """The node of the function, or of the whole file; for a generator that has ended, of what is around it."""
+        """The node of the function, or of the whole file. A comprehension has that of the function around it."""
         if self.code.co_name in _COMPREHENSIONS:
             line = (self.code.co_firstlineno, 0)
             around = list(nodes_around(self.source.tree, line, line))

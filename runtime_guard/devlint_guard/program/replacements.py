@@ -50,6 +50,10 @@ class Replacements:
         """Replace a function or a method by one that is given the original, and then the arguments of the call."""
         self.put_function(owner, name, around(getattr(owner, name), function))
 
+    def __len__(self) -> int:
+        """How many attributes are replaced now."""
+        return len(self._undone)
+
     def undo(self) -> None:
         """Restore the originals, the latest first."""
         while self._listed:  # another function may have the identity of one that is gone

@@ -72,6 +72,11 @@ def let_go() -> None:
         end()
 
 
+def notes_factories() -> bool:
+    """Whether factories are noted; where they are not, a tensor can be made on a device, or on meta, unnoticed."""
+    return len(_factories) > 0
+
+
 def _has_compiled() -> bool:
     """Whether the program has compiled something: a factory that is replaced would make PyTorch compile it again."""
     backends = getattr(sys.modules.get("torch._dynamo.eval_frame"), "cached_backends", {})
@@ -82,6 +87,7 @@ def _compiling(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def compile(*args: Any, **kwargs: Any) -> Any:
         _factories.undo()
+        RECORD.apart()
         return original(*args, **kwargs)
 
     return compile

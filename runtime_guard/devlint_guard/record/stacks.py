@@ -84,7 +84,8 @@ class Entry(NamedTuple):
 Stack = tuple[Entry, ...]
 """The innermost first."""
 
-# To hash a code object takes as long as a small operator. What is noted keeps it, so that its id stays its own.
+# Both are keyed by the id of a code object, since its hash takes as long as a small operator. `_user` keeps each code
+# object alive, so that no other one gets its id.
 _user: dict[int, tuple[bool, CodeType]] = {}
 _devices: dict[tuple[int, int], dict[str, str]] = {}
 

@@ -13,7 +13,6 @@ from torch.optim import Optimizer
 from devlint_guard.program.naming import Roots
 from devlint_guard.record import installed
 from devlint_guard.record.recorder import RECORD
-from devlint_guard.requirement import is_full
 from devlint_guard.watch import scopes, unseen
 from devlint_guard.watch.all_on_cpu import are_all_on_cpu, at_next_line
 from devlint_guard.watch.ledger import Ledger
@@ -63,8 +62,7 @@ class Layers:
             if self.ledger is not None:
                 self.ledger.follow_prints()
             installed.begin()
-            # In older releases nothing tells of factories, so the mode stays.
-            stays = self._is_whole or not is_full()
+            stays = self._is_whole or not installed.notes_factories()
             self._was_apart = stays or next(_begun) > 0 or not are_all_on_cpu()
             if not self._was_apart:
                 self._rest()
@@ -88,7 +86,7 @@ class Layers:
 
         PyTorch refuses all that would meet on two devices until then, unless something has no data.
         """
-        if not RECORD.has_meta and self.wake not in RECORD.resting:
+        if installed.notes_factories() and not RECORD.has_meta and self.wake not in RECORD.resting:
             self._rest()
             self.step()
 
