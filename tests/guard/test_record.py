@@ -18,6 +18,7 @@ from devlint_guard.finding import Finding  # noqa: E402
 from devlint_guard.record import installed, stores  # noqa: E402
 from devlint_guard.record.events import Event, Kind  # noqa: E402
 from devlint_guard.record.recorder import RECORD  # noqa: E402
+from devlint_guard.record.storages import PLACES  # noqa: E402
 from devlint_guard.watch.operators import OperatorMode  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 from torch.utils.data import DataLoader  # noqa: E402
@@ -196,7 +197,7 @@ def test_entries_end_with_their_tensors(recording: None) -> None:
         module = Holder().to("meta")
         del module
     gc.collect()
-    assert len(RECORD.origins.entries) <= 4_096
+    assert len(PLACES.entries) <= 4_096
     assert not RECORD._applied
     assert not RECORD._stores
     assert RECORD.of(kept) is not None

@@ -111,7 +111,7 @@ def cause_of(
 
 def _put_there(tensor: torch.Tensor, chain: Chain) -> Event | None:
     """The store of a tensor that was computed while no mode recorded, as if it were made there."""
-    store = RECORD.store_of(*chain[-1][:2]) if chain else RECORD.keeps.of(tensor)
+    store = RECORD.store_of(*chain[-1][:2]) if chain else RECORD.keep_of(tensor)
     if store is None:
         return None
     made = Event(Kind.CREATED, store.by, store.stack, after=tensor.device)

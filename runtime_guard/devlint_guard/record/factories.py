@@ -51,12 +51,11 @@ def _noting(function: Callable[..., Any], by: str) -> Callable[..., Any]:
     @functools.wraps(function)
     def made(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
-        if torch.compiler.is_compiling() or not RECORD.is_on or _tracing() is not None:
-            return result
-        if kwargs.get("device") is not None:
-            created(result, by, _source)
-        elif not RECORD.is_loop(sys._getframe(1)):
-            created(result, by)
+        if RECORD.is_listening and _tracing() is None:
+            if kwargs.get("device") is not None:
+                created(result, by, _source)
+            elif not RECORD.is_loop(sys._getframe(1)):
+                created(result, by)
         return result
 
     return made

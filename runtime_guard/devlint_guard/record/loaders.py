@@ -15,6 +15,7 @@ from devlint_guard.program.stored import registered_in, tensors_in, tensors_of
 from devlint_guard.record import stacks
 from devlint_guard.record.events import Event, Kind
 from devlint_guard.record.recorder import RECORD
+from devlint_guard.record.storages import Place
 
 
 def install(replaced: Replacements) -> None:
@@ -59,9 +60,10 @@ def _note(value: Any, event: Event) -> None:
     """Notes where all tensors of a value are from."""
     tensors = [one for _, one in (*tensors_in(value), *tensors_of(value))]
     tensors += registered_in(value) if isinstance(value, nn.Module) else []
+    place = Place(None, event)
     for one in tensors:
         if event.kind is Kind.LOADED:
             event.after = one.device
-        RECORD.origins.put(one, event)
+        RECORD.put_there(one, place)
     if any(one.device.type != "cpu" for one in tensors):
         RECORD.apart()

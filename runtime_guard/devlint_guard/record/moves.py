@@ -16,6 +16,7 @@ from devlint_guard.program.stored import registered_in
 from devlint_guard.record import stacks
 from devlint_guard.record.events import Event, Kind
 from devlint_guard.record.recorder import RECORD
+from devlint_guard.record.storages import Place
 
 METHODS = ("to", "cuda", "cpu", "xpu")
 
@@ -78,7 +79,7 @@ def _applying(original: Callable[..., Any]) -> Callable[..., Any]:
         for one in registered_in(self):
             if before.get(id(one)) not in (None, one.device):
                 event.before, event.after = before[id(one)], one.device
-                RECORD.origins.put(one, event)
+                RECORD.put_there(one, Place(None, event))
         if event.after is None:
             event.after = _target_of(fn)
         RECORD.applied(self, event)

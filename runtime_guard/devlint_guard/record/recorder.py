@@ -17,7 +17,7 @@ from devlint_guard.program.stored import modules_in
 from devlint_guard.program.undisturbed import is_of_the_program
 from devlint_guard.record import stacks
 from devlint_guard.record.events import Event, Kind
-from devlint_guard.record.storages import Storages
+from devlint_guard.record.storages import PLACES, UNKNOWN, Place, Storages, place_of, storage_of
 
 _modes = torch._C._len_torch_function_stack
 _PLAIN = frozenset({Tensor, nn.Parameter})
@@ -71,7 +71,6 @@ class Recorder:
 
     Attributes:
         is_on: something records.
-        origins: the last event that decided the device of a storage.
         copies: of a storage that was moved, the event of the move: its result is another storage.
         keeps: where an attribute, an element or a list of any object was given the storage last.
         default: the last change of the default device.
@@ -83,7 +82,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.is_on = False
-        self.origins, self.copies, self.keeps = Storages[Event](), Storages[Event](), Storages[Event]()
+        self.copies, self.keeps = Storages[Event](), Storages[Event]()
         self.default: Event | None = None
         self.refused: list[Tensor] = []
         self.nones: set[tuple[CodeType, int]] = set()
@@ -96,8 +95,9 @@ class Recorder:
 
     def forget(self) -> None:
         """Drops everything that was noted."""
-        for one in (self.origins, self.copies, self.keeps):
-            one.forget()
+        PLACES.forget()
+        self.copies.forget()
+        self.keeps.forget()
         self._stores.clear()
         self._applied.clear()
         self._times.clear()
@@ -142,32 +142,43 @@ class Recorder:
             return
         batch = self.thread.batch
         if batch is not None:
-            self.origins.put(result, batch)
+            self.put_there(result, Place(None, batch))
             return
         device = result.device
         told = None if source is None else source()
-        self.origins.put(result, Event(Kind.CREATED, by, stacks.stack(), after=device, source=told))
+        event = Event(Kind.CREATED, by, stacks.stack(), after=device, source=told)
+        self.put_there(result, Place(None, event))
         if device.type != "cpu":
             self.apart(device)
 
     @_quietly
     def computed(self, result: Any, operands: Iterable[Any]) -> None:
         """An operator has run: its result is where the operand is that was put there last."""
-        latest = self.thread.batch
-        if latest is None:
+        latest = UNKNOWN
+        if self.thread.batch is not None:
+            latest = Place(None, self.thread.batch)
+        else:
             for value in operands:
                 for one in value if value.__class__ is list else (value,):
-                    event = self.origins.of(one) if isinstance(one, Tensor) else None
-                    if event is not None and (latest is None or event.number > latest.number):
-                        latest = event if event.after in (None, one.device) else latest
-        if latest is not None:
-            self.inherited(result, latest)
+                    place = place_of(one) if isinstance(one, Tensor) else latest
+                    if place.origin is not None and place.number > latest.number:
+                        latest = place if place.origin.after in (None, one.device) else latest
+        self.inherited(result, latest)
 
-    def inherited(self, result: Any, event: Event) -> None:
-        """The results of an operator have the event of an operand."""
-        for one in result if result.__class__ in (tuple, list) else (result,):
-            if isinstance(one, Tensor):
-                self.origins.put(one, event)
+    def inherited(self, result: Any, place: Place) -> None:
+        """The results of an operator are where they are because of the event of an operand."""
+        if place.origin is not None:
+            for one in result if result.__class__ in (tuple, list) else (result,):
+                if isinstance(one, Tensor):
+                    self.put_there(one, place)
+
+    def put_there(self, tensor: Tensor, place: Place) -> None:
+        """The event of a place has put a tensor where it is; its label stays."""
+        storage = storage_of(tensor)
+        if storage is not None:
+            entry = PLACES.entries.get(storage._cdata)
+            label = None if entry is None else entry[1].label
+            PLACES.put_storage(storage, place if place.label == label else Place(label, place.origin))
 
     @_quietly
     def moved(self, source: Tensor, result: Tensor, by: str) -> None:
@@ -176,13 +187,13 @@ class Recorder:
             return
         event, before, after = self.thread.applying, source.device, result.device
         if event is None:
-            event = Event(Kind.MOVED, by, stacks.stack(), before=before, after=after, source=self.origins.of(source))
+            event = Event(Kind.MOVED, by, stacks.stack(), before=before, after=after, source=place_of(source).origin)
             if before != after:
                 self.copies.put(source, event)
         elif before == after:
             return
         event.before, event.after = before, after
-        self.origins.put(result, event)
+        self.put_there(result, Place(None, event))
         if before != after:
             self.apart(after)
 
@@ -224,10 +235,9 @@ class Recorder:
 
     def of(self, tensor: Tensor) -> Event | None:
         """The last event that decided where a tensor is; for one without memory of its own, that of its base."""
-        found = self.origins.of(tensor)
-        if found is None and tensor._is_view() and tensor._base is not None:
-            found = self.origins.of(tensor._base)
-        return found
+        found = place_of(tensor).origin
+        base = tensor._base if found is None and tensor._is_view() else None
+        return found if base is None else place_of(base).origin
 
     def store_of(self, owner: nn.Module, name: str) -> Event | None:
         """Where a module was given what it has under a name."""

@@ -9,6 +9,7 @@ function or a hook of the program returns is compared here.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -20,7 +21,7 @@ from devlint_guard.program.replacements import Replacements, around
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.aside import ASIDE
 from devlint_guard.rehearsal.labels import ANYWHERE, label, put, type_name
-from devlint_guard.rehearsal.operators import doing
+from devlint_guard.rehearsal.operators import MARKS, doing
 from devlint_guard.rehearsal.tensors import to
 
 _C: Any = torch._C
@@ -50,8 +51,11 @@ def _run_engine(run: Callable[..., Any], outputs: Any, gradients: Any, *args: An
     """Let functions that the program gives to autograd be the program's, wherever `backward` was called."""
     ASIDE.wake()  # PyTorch puts back afterwards what modes it has found
     _check_start(outputs, gradients)
-    with doing(is_marked=False):
+    with doing(is_marked=False) if MARKS.is_marked else _AS_IT_IS:
         return run(outputs, gradients, *args, **kwargs)
+
+
+_AS_IT_IS: Any = contextlib.nullcontext()
 
 
 def _check_start(outputs: Any, gradients: Any) -> None:

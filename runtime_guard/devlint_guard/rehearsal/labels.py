@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
-from devlint_guard.record.storages import Storages
+from devlint_guard.record.storages import PLACES, Place, Storages
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.kinds import CUDA
 from devlint_guard.rehearsal.machine import MACHINE
@@ -34,10 +34,8 @@ _Storage: Any = torch.UntypedStorage
 CPU: Final = torch.device("cpu")
 _PLAIN: Final = (Tensor, torch.nn.Parameter)
 
-_labels: Storages[torch.device] = Storages()
+_entries = PLACES.entries
 _pinned: Storages[bool] = Storages()
-known: Final = _labels.entries
-"""By the address of a storage: a weak reference, which keeps the address from being used again, and the label."""
 
 _devices: set[torch.device] = set()
 """The devices that labels have been given for."""
@@ -54,12 +52,12 @@ def real_device(tensor: Tensor) -> torch.device:
 def label(tensor: Tensor) -> torch.device:
     """Return the device on which a tensor would be, or `ANYWHERE`."""
     try:
-        entry = known.get(_address(tensor)) if known else None
+        entry = _entries.get(_address(tensor)) if _entries else None
     except (RuntimeError, NotImplementedError):  # a tensor without a storage, such as a sparse one
         inside = _inside(tensor)
         return label(inside[-1]) if inside else _of_wrapper(tensor)
-    if entry is not None:
-        return entry[1]
+    if entry is not None and entry[1].label is not None:
+        return entry[1].label
     return real_device(tensor) if tensor.__class__ in _PLAIN else _of_wrapper(tensor)
 
 
@@ -103,26 +101,26 @@ def put(tensor: Tensor, device: torch.device) -> Tensor:
 
 def put_storage(storage: Any, device: torch.device) -> None:
     """Give a storage a label."""
-    entry = known.get(storage._cdata)
-    if entry is not None:
-        known[storage._cdata] = (entry[0], device)
-    elif device != CPU:
-        _labels.add(storage, device)
-        if device not in _devices:
-            _note(device)
+    entry = _entries.get(storage._cdata)
+    if device != CPU:
+        _note(device)
+        PLACES.put_storage(storage, Place(device, None if entry is None else entry[1].origin))
+    elif entry is not None:
+        PLACES.put_storage(storage, Place(None, entry[1].origin))
 
 
 def storage_label(storage: Any) -> torch.device:
     """Return the device on which a storage would be."""
-    entry = known.get(storage._cdata)
-    if entry is None:
+    entry = _entries.get(storage._cdata)
+    if entry is None or entry[1].label is None:
         return _storage_device(storage)  # type: ignore[no-any-return]
-    return CPU if entry[1] == ANYWHERE else entry[1]
+    return CPU if entry[1].label == ANYWHERE else entry[1].label
 
 
 def memory_on(device: torch.device) -> int:
     """Return the number of bytes that all storages on a device take."""
-    found = (_Storage._new_with_weak_ptr(reference) for reference, at in known.copy().values() if at == device)
+    there = (reference for reference, place in _entries.copy().values() if place.label == device)
+    found = map(_Storage._new_with_weak_ptr, there)
     return sum(storage.nbytes() for storage in found if storage is not None)
 
 
@@ -153,6 +151,11 @@ def _note(device: torch.device) -> None:
         JOURNAL.write(PLACED, device.type)
 
 
+def are_apart() -> bool:
+    """Whether anything has been off the CPU in this process."""
+    return bool(_devices - {CPU})
+
+
 def used_gpu() -> bool:
     """Whether anything has been on a device of the machine, in this process or in a child."""
     return any(one.type == MACHINE.name for one in _devices) or MACHINE.name in JOURNAL.read(PLACED)
@@ -167,14 +170,14 @@ def off_cpu() -> set[int] | None:
     """Return the addresses of all memory off the CPU; None if there are tensors without memory."""
     if len(_wrappers):
         return None
-    entries = known.copy().items()
-    return {address for address, (reference, at) in entries if at != CPU and not _Storage._expired(reference)}
+    off = {address: reference for address, (reference, place) in _entries.copy().items() if place.label is not None}
+    return {address for address, reference in off.items() if not _Storage._expired(reference)}
 
 
 def forget() -> None:
     """Drop all labels."""
     _wrappers.clear()
-    _labels.forget()
+    PLACES.change(lambda place: Place(None, place.origin))
     _pinned.forget()
     _devices.clear()
 

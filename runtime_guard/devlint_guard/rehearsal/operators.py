@@ -20,9 +20,10 @@ from torch.nn import Parameter
 
 from devlint_guard.program.uncompiled import UncompiledMode, uncompiled
 from devlint_guard.record.recorder import RECORD
+from devlint_guard.record.storages import PLACES, UNKNOWN, Place
 from devlint_guard.rehearsal import checks, generators, labels
 from devlint_guard.rehearsal.aside import ASIDE
-from devlint_guard.rehearsal.labels import ANYWHERE, CPU, put, put_storage
+from devlint_guard.rehearsal.labels import ANYWHERE, CPU, put
 from devlint_guard.rehearsal.machine import MACHINE, resolve
 from devlint_guard.rehearsal.plans import Operand, Plan, Results
 from devlint_guard.rehearsal.unjudged import UNJUDGED
@@ -31,10 +32,8 @@ _C: Any = torch._C
 _address = _C._storage_address
 _other_modes = _C._len_torch_dispatch_stack
 _mode_of, _FAKE, _PROXY = _C._get_dispatch_mode, _C._TorchDispatchModeKey.FAKE, _C._TorchDispatchModeKey.PROXY
-_known = labels.known
-_entry_of = labels.known.get
-_origin_of = RECORD.origins.entries.get
-_put_origin = RECORD.origins.put_storage
+_entry_of = PLACES.entries.get
+_put_place = PLACES.put_storage
 _storage_of = _C.TensorBase.untyped_storage
 _doing = RECORD.thread
 _plans: dict[int, Plan] = {}
@@ -122,34 +121,33 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
             plan = _plans[id(func)] = Plan(func)
         if not plan.is_plain:
             return _run_any(plan, args, kwargs or {})
-        target = origin = None
-        batch = _doing.batch
-        is_noted = plan.results is not _NOTHING_NEW or batch is not None
+        found = None
         try:
             for value in _flat(args) if plan.takes_lists else args:
                 if _HAS_LABEL[value.__class__]:
-                    address = _address(value)
-                    entry = _entry_of(address)
-                    known = _origin_of(address) if is_noted else None
-                    if known is not None and (origin is None or known[1].number > origin.number):
-                        origin = known[1]
-                    device = CPU if entry is None else entry[1]
-                    if device is not target:
-                        if target is None:
-                            target = device
-                        elif device != target:
+                    entry = _entry_of(_address(value))
+                    place = UNKNOWN if entry is None else entry[1]
+                    if place is not found:
+                        if found is None:
+                            found = place
+                        elif place.label is not found.label and place.label != found.label:
                             return _run_any(plan, args, kwargs or {})
+                        elif place.number > found.number:
+                            found = place
         except NotImplementedError:  # a tensor without a storage
             return _run_any(plan, args, kwargs or {})
-        if target is None:
-            args = _as_tensors(plan, args)
+        if found is None:
+            found = UNKNOWN
+            if plan.takes_tensors:
+                args = _as_tensors(plan, args)
         result = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
+        batch, target = _doing.batch, found.label
         if batch is not None:
-            batch.source, origin = origin or batch.source, batch
-        if target is CPU or target is None:
+            batch.source, found = found.origin or batch.source, Place(target, batch)
+        if target is None:
             ASIDE.count()
-            if origin is not None and plan.results is not _NOTHING_NEW:
-                RECORD.inherited(result, origin)
+            if plan.results is not _NOTHING_NEW:
+                RECORD.inherited(result, found)
             return result
         MACHINE.operators += 1
         ASIDE.calm = 0
@@ -159,13 +157,10 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
             except (RuntimeError, NotImplementedError):
                 put(result, target)
                 return result
-            put_storage(storage, target)
-            if origin is not None:
-                _put_origin(storage, origin)
+            _put_place(storage, found)
         elif plan.results is not _NOTHING_NEW:
             _label_results(plan, result, target)
-            if origin is not None:
-                RECORD.inherited(result, origin)
+            RECORD.inherited(result, found)
         return result
 
 
@@ -361,7 +356,7 @@ def _run_for_subclass(func: Any, types: Sequence[type], args: Sequence[Any], kwa
     with _Watching() as watching:
         result = func(*args, **kwargs)
     makes_tensors = any(one.alias_info is None and "Tensor" in str(one.type) for one in func._schema.returns)
-    if watching.has_seen or not makes_tensors or not _known:
+    if watching.has_seen or not makes_tensors or not labels.are_apart():
         return result
     plan = Plan(func)
     operands = plan.operands(args, kwargs)

@@ -96,11 +96,6 @@ class Results(enum.Enum):
     OTHER = "several results, or a list of new tensors"
 
 
-@functools.cache
-def _is_missing_on_cpu(name: str, overload: str) -> bool:
-    return has_cuda_kernel(name) and not _has_computed_kernel(overload, "CPU")
-
-
 class Plan:
     """How the calls of one overload are handled.
 
@@ -116,8 +111,15 @@ class Plan:
         parameters: its arguments.
         takes_device: one of the arguments is a device.
         takes_lists: one of the arguments is a list of tensors.
+        takes_tensors: one of them is a tensor.
         generator: the position of the argument that is a generator; None if there is none.
         results: what it returns.
+        is_always_composed: PyTorch's autograd replaces it by other operators. In inference mode it does not.
+        is_random: it draws numbers.
+        is_packing: it takes lengths on the CPU, and returns sizes on the CPU, wherever the sequences are.
+        is_collective: it sends tensors between the ranks of a process group.
+        is_missing_on_cpu: it has a kernel for CUDA and none for the CPU, on which a rehearsal would run it.
+        is_missing_on_mps: it has no kernel for MPS.
         makes_new: which of the results may be new tensors; views and written arguments are not. An operator that is
             always composed may return a copy where its schema says a view.
         is_plain: all tensors are positional arguments or stand in positional lists, and there is neither a device nor
@@ -132,11 +134,18 @@ class Plan:
         self.base = self.name.partition(".")[0].rstrip("_")
         self.regime = regime_of(self.name) if overload.namespace == "aten" else Regime.OWN
         self.composition = _composition_of(overload, self.name)
+        self.is_always_composed = bool(self.composition == _IMPLICIT)
+        self.is_random = torch.Tag.nondeterministic_seeded in overload.tags
+        self.is_packing = self.base == "_pack_padded_sequence"
+        self.is_collective = overload.namespace in ("c10d", "_c10d_functional")
+        self.is_missing_on_cpu = has_cuda_kernel(self.name) and not _has_computed_kernel(overload.name(), "CPU")
+        self.is_missing_on_mps = lacks_kernel(self.name, MPS.key) and self.base not in _ON_MPS
         self.python_kernels = _python_kernels_of(overload)
         self.parameters = tuple(map(Parameter.of, schema.arguments))
         kinds = [one.kind for one in self.parameters]
         self.takes_device = any("Device" in kind for kind in kinds)
         self.takes_lists = any("Tensor" in kind and "List" in kind for kind in kinds)
+        self.takes_tensors = "Tensor" in kinds
         self.generator = next((position for position, kind in enumerate(kinds) if "Generator" in kind), None)
         self.makes_new = tuple(one.alias_info is None or self.is_always_composed for one in schema.returns)
         returned = [str(one.type) for one in schema.returns]
@@ -150,36 +159,6 @@ class Plan:
         is_special = is_special or self.is_random or self.is_missing_on_mps or bool(self.python_kernels)
         is_special = is_special or self.is_missing_on_cpu
         self.is_plain = not (self.takes_device or has_keyword or self.generator is not None or is_special)
-
-    @property
-    def is_always_composed(self) -> bool:
-        """Whether PyTorch's autograd replaces it by other operators. In inference mode it does not."""
-        return bool(self.composition == _IMPLICIT)
-
-    @property
-    def is_random(self) -> bool:
-        """Whether it draws numbers."""
-        return torch.Tag.nondeterministic_seeded in self.overload.tags
-
-    @property
-    def is_packing(self) -> bool:
-        """Whether it takes lengths on the CPU, and returns sizes on the CPU, wherever the sequences are."""
-        return self.base == "_pack_padded_sequence"
-
-    @property
-    def is_collective(self) -> bool:
-        """Whether it sends tensors between the ranks of a process group."""
-        return self.overload.namespace in ("c10d", "_c10d_functional")
-
-    @property
-    def is_missing_on_cpu(self) -> bool:
-        """Whether it has a kernel for CUDA and none for the CPU, on which a rehearsal would run it."""
-        return _is_missing_on_cpu(self.name, self.overload.name())
-
-    @property
-    def is_missing_on_mps(self) -> bool:
-        """Whether it has no kernel for MPS."""
-        return lacks_kernel(self.name, MPS.key) and self.base not in _ON_MPS
 
     def operands(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Operand]:
         """Return the tensors of a call in the order of the generated check: those it writes to by keyword first."""
