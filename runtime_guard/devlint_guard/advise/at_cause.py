@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from types import FunctionType
+from dataclasses import dataclass, replace
 
 import torch
 
 from devlint_guard.advise.astray import register_as_buffer
 from devlint_guard.advise.device_expressions import devices_at
 from devlint_guard.advise.edits import (
+    Changes,
+    advised,
     behind,
     followed_by,
     imported_too,
@@ -26,7 +27,7 @@ from devlint_guard.advise.edits import (
 )
 from devlint_guard.advise.left_behind import name_of_torch_nn
 from devlint_guard.explain.cause import Cause, device_given
-from devlint_guard.finding import Advice, Change, Step
+from devlint_guard.finding import Advice, Step
 from devlint_guard.program.bindings import definition_of, own_nodes
 from devlint_guard.program.expressions import FACTORIES
 from devlint_guard.program.frames import Site
@@ -73,9 +74,9 @@ class _Line:
     def moved(self, text: str, node: ast.expr, *but: str) -> Iterator[Advice]:
         """An expression of it is moved."""
         for device in self.devices(*but):
-            yield from self.advice(text, [self.followed(node, device)])
+            yield from self.advice(text, self.followed(node, device))
 
-    def followed(self, node: ast.expr, device: str) -> Change | None:
+    def followed(self, node: ast.expr, device: str) -> Changes:
         """An expression of it, on a device."""
         match node:
             case ast.Call(func=ast.Name(id="Parameter") | ast.Attribute(attr="Parameter"), args=[given, *_]):
@@ -87,15 +88,20 @@ class _Line:
             return replaced(self.scope, node, f"None if {held} is None else {held}.to({device})")
         return followed_by(self.scope, node, f".to({device})")
 
-    def advice(self, text: str, changes: Sequence[Change | None]) -> Iterator[Advice]:
-        """What to do, if all of it can be carried out."""
-        found = [one for one in changes if one is not None]
-        if len(found) == len(changes) > 0:
-            yield Advice(text, merged(found), self.step)
+    def advice(self, text: str, changes: Changes) -> Iterator[Advice]:
+        """What to do, if it can be carried out."""
+        return advised(text, changes, self.step)
 
 
 def _name(call: ast.Call) -> str:
     return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
+
+
+def _lines(cause: Cause, sites: Sequence[Site], *entries: Entry) -> Iterator[_Line]:
+    """Recorded lines, if their source is there."""
+    for entry in entries:
+        if entry.source is not None:
+            yield _Line(entry, Scope(entry.source, entry.code), sites, cause.wanted, cause.steps[0])
 
 
 def advice_at(cause: Cause, sites: Sequence[Site]) -> Iterator[Advice]:
@@ -105,51 +111,46 @@ def advice_at(cause: Cause, sites: Sequence[Site]) -> Iterator[Advice]:
         cause: it.
         sites: the frames of the error.
     """
-
-    def line(entry: Entry) -> Iterator[_Line]:
-        if entry.source is not None:
-            scope = Scope(entry.source, entry.code, {}, {})
-            yield _Line(entry, scope, sites, cause.wanted, cause.steps[0])
-
+    event, keep = cause.event, () if cause.keep is None else cause.keep.stack
     if cause.store is not None:
-        for one in line(cause.store[0].stack[0]):
-            yield from _at_store(one)
+        for one in _lines(cause, sites, cause.store[0].stack[0]):
+            yield from _at_store(one, "move it where it is put in: its module has moved before")
         return
     yield from _registered(cause, sites)
-    event = cause.event
-    for entry in (*(cause.keep.stack if cause.keep is not None else ()), *event.stack):
-        for one in line(entry):
-            yield from _unused_device(one)
-    for one in line(cause.made):
+    for one in _lines(cause, sites, *keep, *event.stack):
+        yield from _unused_device(one)
+    for one in _lines(cause, sites, cause.made):
         if event.kind is Kind.MODULE:
             yield from _at_module_move(one, event)
         elif event.kind is Kind.MOVED:
             yield from _other_device(one)
         elif event.kind is Kind.BATCH:
             yield from _at_batch(one)
-        elif one.entry.call is not None and cause.was_left:
-            yield from one.moved("move the module to where its input is", one.entry.call)
         elif one.entry.call is not None and event.kind is Kind.CREATED and not _is_of_constructor(cause):
-            yield from one.moved("create it on the device where it is used", one.entry.call)
-    for one in line(cause.keep.stack[0]) if cause.keep is not None and cause.keep.stack else ():
-        yield from _at_keep(one)
-    for one in line(cause.made) if event.kind is Kind.LOADED else ():
-        yield from _at_load(one)
+            yield from one.moved(_made_there(cause), one.entry.call)
+    for one in _lines(cause, sites, *keep[:1]):
+        yield from _at_store(one, "move it where it is kept")
+    for one in _lines(cause, sites, cause.made):
+        call = one.entry.call if event.kind is Kind.LOADED else None
+        located = [with_keyword(one.scope, call, "map_location", device) for device in one.devices()] if call else []
+        for changes in located:
+            yield from one.advice("load it to where it is used", changes)
 
 
 def advice_at_last(cause: Cause, sites: Sequence[Site]) -> Iterator[Advice]:
     """The creation on the device by its name, for want of an expression that names it."""
-    entry = cause.made
-    if cause.event.kind is Kind.CREATED and entry.source is not None and entry.call is not None:
-        line = _Line(entry, Scope(entry.source, entry.code, {}, {}), sites, cause.wanted, cause.steps[0])
-        change = line.followed(entry.call, f'"{cause.wanted}"')
-        text = "move the module to where its input is" if cause.was_left else "create it on the device where it is used"
-        yield from line.advice(text, [change])
+    for one in _lines(cause, sites, cause.made):
+        if cause.event.kind is Kind.CREATED and one.entry.call is not None:
+            yield from one.advice(_made_there(cause), one.followed(one.entry.call, f'"{cause.wanted}"'))
+
+
+def _made_there(cause: Cause) -> str:
+    return "move the module to where its input is" if cause.was_left else "create it on the device where it is used"
 
 
 def _is_of_constructor(cause: Cause) -> bool:
     """Whether the constructor of the module that has the tensor makes it: it runs before the module is moved."""
-    return bool(cause.chain) and cause.event.stack[0].code.co_name == "__init__"
+    return bool(cause.chain) and not cause.was_left and cause.event.stack[0].code.co_name == "__init__"
 
 
 def _registered(cause: Cause, sites: Sequence[Site]) -> Iterator[Advice]:
@@ -160,50 +161,29 @@ def _registered(cause: Cause, sites: Sequence[Site]) -> Iterator[Advice]:
     """
     owner, name, is_registered = cause.chain[-1] if cause.chain else (None, "", True)
     store = None if is_registered or owner is None else RECORD.store_of(owner, name)
-    entry = store.stack[0] if store is not None and store.stack else None
-    if entry is None or entry.code.co_name != "__init__" or entry.source is None:
-        return
-    make = vars(type(owner)).get("__init__")
-    known = Scope.of(make, owner) if isinstance(make, FunctionType) else None
-    scope = known or Scope(entry.source, entry.code, {}, {})
-    match entry.statement:
-        case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=own))], value=value) as statement:
-            tensor, text = dictionary_of(owner).get(name), scope.source.of(value)
-            is_trained = isinstance(tensor, torch.Tensor) and tensor.requires_grad and tensor.is_leaf
-            torch_nn = name_of_torch_nn(scope) if is_trained else ""
-            told = register_as_buffer(name, own)
-            put = f'{own}.register_buffer("{name}", {text}, persistent=False)'
-            if torch_nn:
-                told = "make it a parameter, so that it moves with the module"
-                put = f"{own}.{name} = {torch_nn}.Parameter({text})"
-            line = _Line(entry, Scope(entry.source, entry.code, {}, {}), sites, cause.wanted, cause.steps[0])
-            yield from line.advice(told, [replaced(line.scope, statement, put)])
+    for line in _lines(cause, sites, *(() if store is None else store.stack[:1])):
+        is_made = line.entry.code.co_name == "__init__"
+        match line.entry.statement:
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=own))], value=value) as statement if is_made:
+                tensor, text = dictionary_of(owner).get(name), line.scope.source.of(value)
+                is_trained = isinstance(tensor, torch.Tensor) and tensor.requires_grad and tensor.is_leaf
+                make = vars(type(owner)).get("__init__")
+                torch_nn = name_of_torch_nn(getattr(make, "__globals__", {})) if is_trained else ""
+                told = register_as_buffer(name, own)
+                put = f'{own}.register_buffer("{name}", {text}, persistent=False)'
+                if torch_nn:
+                    told = "make it a parameter, so that it moves with the module"
+                    put = f"{own}.{name} = {torch_nn}.Parameter({text})"
+                yield from line.advice(told, replaced(line.scope, statement, put))
 
 
-def _at_store(line: _Line) -> Iterator[Advice]:
-    """A tensor that was put in after the move is moved at that place."""
+def _at_store(line: _Line, text: str) -> Iterator[Advice]:
+    """A tensor that an object is given is moved at that place."""
     match line.entry.statement:
-        case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
-            yield from line.moved("move it where it is put in: its module has moved before", value)
+        case ast.Assign(value=value, targets=[kept, *_]) | ast.AnnAssign(value=ast.expr() as value, target=kept):
+            yield from line.moved(text, value, f"{line.scope.source.of(kept)}.device")
         case ast.Expr(value=ast.Call(args=[*_, value])) if not isinstance(value, ast.Starred):
-            yield from line.moved("move it where it is put in: its module has moved before", value)
-
-
-def _at_load(line: _Line) -> Iterator[Advice]:
-    """A checkpoint is read to the device where its tensor is needed."""
-    call = line.entry.call
-    for device in line.devices() if call is not None else ():
-        assert call is not None
-        yield from line.advice("load it to where it is used", [with_keyword(line.scope, call, "map_location", device)])
-
-
-def _at_keep(line: _Line) -> Iterator[Advice]:
-    """What an object keeps is moved where it is kept."""
-    match line.entry.statement:
-        case ast.Assign(value=value, targets=[kept]):
-            yield from line.moved("move it where it is kept", value, f"{line.scope.source.of(kept)}.device")
-        case ast.Expr(value=ast.Call(args=[value])):
-            yield from line.moved("move it where it is kept", value)
+            yield from line.moved(text, value)
 
 
 # --- moves --------------------------------------------------------------------------------------------------
@@ -220,11 +200,12 @@ def _at_module_move(line: _Line, event: Event) -> Iterator[Advice]:
     if isinstance(read, ast.Call) and str(event.after) == "cpu":
         copied = f"{{key: one.cpu() for key, one in {receiver}.state_dict().items()}}"
         text = "copy the tensors: `.cpu()` of a module moves the module itself"
-        yield from line.advice(text, [replaced(scope, read, copied)])
+        yield from line.advice(text, replaced(scope, read, copied))
     imports = imported_too(scope, "copy")
     if not isinstance(parent, (ast.Expr, ast.Assign, ast.Return)) and imports is not None:
         copied_first = replaced(scope, call.func.value, f"copy.deepcopy({receiver})")
-        yield from line.advice("move a copy: the method moves the module itself", [*imports, copied_first])
+        changes = merged([*imports, *copied_first]) if copied_first else ()
+        yield from line.advice("move a copy: the method moves the module itself", changes)
     yield from _other_device(line)
     given = device_given(call)
     if given is None or not _is_constant(given):
@@ -240,10 +221,10 @@ def _moved_back(line: _Line, event: Event, receiver: str) -> Iterator[Advice]:
             held = source.of(call.args[0]) if isinstance(call.args[0], (ast.Name, ast.Attribute)) else ""
         if source is None or statement is None or not held or isinstance(statement, ast.Return):
             continue
-        there = _Line(entry, Scope(source, entry.code, {}, {}), line.sites, line.wanted, line.step)
+        there = replace(line, entry=entry, scope=Scope(source, entry.code))
         names = [text for text in there.devices() if not text.startswith(f"{held}.")]
         if names:
-            yield from there.advice("move it back", [behind(there.scope, statement, f"{held}.to({names[0]})")])
+            yield from there.advice("move it back", behind(there.scope, statement, f"{held}.to({names[0]})"))
             return
 
 
@@ -266,7 +247,7 @@ def _other_device(line: _Line) -> Iterator[Advice]:
     moved = f"{line.scope.source.of(call.func.value)}."
     for device in line.devices(line.scope.source.of(given)):
         if not device.startswith(moved):
-            yield from line.advice("move it to the device of the other value", [replaced(line.scope, given, device)])
+            yield from line.advice("move it to the device of the other value", replaced(line.scope, given, device))
 
 
 # --- batches ------------------------------------------------------------------------------------------------
@@ -287,7 +268,7 @@ def _at_batch(line: _Line) -> Iterator[Advice]:
                 change = preceded_by(line.scope, statement.body[0], lines)
             else:
                 change = behind(line.scope, statement, lines)
-            yield from line.advice("move the batch where the loop gets it", [change])
+            yield from line.advice("move the batch where the loop gets it", change)
 
 
 def _read(scope: Scope) -> set[str]:
@@ -323,14 +304,12 @@ def _unused_device(line: _Line) -> Iterator[Advice]:
     if unused is None or len(returned) != 1:
         return
     told = f"is returned by `{code.co_name}`, which does not use its parameter `{unused}`"
+    step = Step(told, scope.place(returned[0]))
     changes = _returned_on(scope, definition, returned[0], unused)
-    found = [one for one in changes if one is not None]
-    if found:
-        text = f"use `{unused}`: the caller gave it, and nothing reads it"
-        yield Advice(text, merged(found), Step(told, scope.place(returned[0])))
+    yield from advised(f"use `{unused}`: the caller gave it, and nothing reads it", changes, step)
 
 
-def _returned_on(scope: Scope, definition: ast.AST, value: ast.expr, device: str) -> list[Change | None]:
+def _returned_on(scope: Scope, definition: ast.AST, value: ast.expr, device: str) -> Changes:
     """The changes that move what a function returns."""
     is_dict = isinstance(value, ast.Dict) or any(
         isinstance(one, ast.Assign)
@@ -340,6 +319,6 @@ def _returned_on(scope: Scope, definition: ast.AST, value: ast.expr, device: str
     )
     if is_dict:
         each = f'one.to({device}) if hasattr(one, "to") else one'
-        return [replaced(scope, value, f"{{key: {each} for key, one in {scope.source.of(value)}.items()}}")]
+        return replaced(scope, value, f"{{key: {each} for key, one in {scope.source.of(value)}.items()}}")
     parts = value.elts if isinstance(value, ast.Tuple) else [value]
-    return [followed_by(scope, one, f".to({device})") for one in parts]
+    return merged([change for one in parts for change in followed_by(scope, one, f".to({device})")])

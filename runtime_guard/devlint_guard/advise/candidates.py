@@ -18,16 +18,15 @@ from devlint_guard.advise.astray import Astray
 from devlint_guard.advise.at_cause import advice_at, advice_at_last
 from devlint_guard.advise.companions import companions
 from devlint_guard.advise.device_expressions import device_at, devices_at
-from devlint_guard.advise.edits import all_of, followed_by, merged, preceded_by, replaced, statement_of, with_keyword
+from devlint_guard.advise.edits import Changes, advised, followed_by, merged, preceded_by, replaced, statement_of
 from devlint_guard.advise.left_behind import kept_in_container, module_of, moves_of, tensor_of
 from devlint_guard.explain.cause import Cause, cause_of, last_refused, tensor_on
 from devlint_guard.explain.links import How, Link, steps_of
 from devlint_guard.explain.operands import Met, Scene
 from devlint_guard.explain.trail import trail
-from devlint_guard.finding import Advice, Change, Finding, Operand
+from devlint_guard.finding import Advice, Finding, Operand
 from devlint_guard.program import naming
 from devlint_guard.program.bindings import is_name
-from devlint_guard.program.expressions import attached
 from devlint_guard.program.functions import Scope
 from devlint_guard.program.stored import UNKNOWN, dictionary_of, tensors_in
 
@@ -92,17 +91,11 @@ def _with_companions(found: Advice, astray: Astray, others: Sequence[Met]) -> Ad
         return found
     changes = list(found.changes)
     for companion in companions(astray, others):
-        beside = next(_of_one(companion, cause_at(companion)), None)
-        changes += () if beside is None else beside.changes
+        value = companion.met.value
+        assert isinstance(value, torch.Tensor)
+        cause = cause_of(value, companion.device, None, companion.scene.roots)
+        changes += next((one.changes for one in _of_one(companion, cause)), ())
     return replace(found, changes=merged(changes))
-
-
-def cause_at(astray: Astray) -> Cause | None:
-    """The recorded cause of a tensor that is astray."""
-    value = astray.met.value
-    if not isinstance(value, torch.Tensor):
-        return None
-    return cause_of(value, astray.device, None, astray.scene.roots)
 
 
 def _remedies(astray: Astray) -> Iterator[Advice]:
@@ -168,30 +161,35 @@ def _of_elements(astray: Astray, container: object) -> Iterator[Advice]:
 
 def _of_variable(astray: Astray) -> Iterator[Advice]:
     """A variable is moved before it is used, in the outermost function that holds just this tensor."""
-    live = [one for one in astray.links if one.how in (How.HERE, How.PASSED) and one.scope.site is not None]
     told: list[Advice] = []
-    for link in reversed(live):
-        scope, node = link.scope, link.node
-        name = link.core(astray.met.operand.device)
-        other = astray.other if scope.site is astray.links[0].scope.site else None
-        device = next(devices_at(scope, node, astray.device, other), None)
-        if isinstance(node, ast.Name) and (moved := _moved_elements(astray, link, device)) is not None:
-            yield Advice("move them before they are used", (moved,))
+    for link in reversed(_live(astray)):
+        scope, node, name = link.scope, link.node, link.core(astray.met.operand.device)
+        device = next(devices_at(scope, node, astray.device, _other(astray, link)), None)
+        move = f"to({device or _quoted(astray.device)})"
+        if isinstance(node, ast.Name) and (moved := _moved_elements(astray, scope, node, move)):
+            yield Advice("move them before they are used", moved)
             continue
         is_variable = isinstance(name, ast.Name) and not _is_of_comprehension(scope, name)
+        changes: Changes = ()
         if is_variable and isinstance(name, ast.Name) and _is_local(scope, name.id) and _holds(scope, name, astray):
-            change = preceded_by(scope, node, f"{name.id} = {name.id}.to({device or _quoted(astray.device)})")
+            changes = preceded_by(scope, node, f"{name.id} = {name.id}.{move}")
         elif not (isinstance(node, ast.Name) and is_variable) and _holds(scope, node, astray):
-            change = followed_by(scope, node, f".to({device or _quoted(astray.device)})")
-        else:
-            continue
-        if change is not None:
-            remedy = Advice("move it before it is used", (change,))
-            if device is not None:
-                yield remedy
-            else:
-                told.append(remedy)
+            changes = followed_by(scope, node, f".{move}")
+        found = advised("move it before it is used", changes)
+        if device is not None:
+            yield from found
+        told += found
     yield from told
+
+
+def _live(astray: Astray) -> list[Link]:
+    """The links in functions that still run: the failing line, and the callers that pass the value."""
+    return [one for one in astray.links if one.how in (How.HERE, How.PASSED) and one.scope.site is not None]
+
+
+def _other(astray: Astray, link: Link) -> ast.expr | None:
+    """The value that the blamed one meets, if it is of the scope of a link."""
+    return astray.other if link.scope.site is astray.links[0].scope.site else None
 
 
 def _of_filled(astray: Astray) -> Iterator[Advice]:
@@ -203,26 +201,21 @@ def _of_filled(astray: Astray) -> Iterator[Advice]:
             if owner is not UNKNOWN and isinstance(dictionary_of(owner).get(name), torch.Tensor):
                 text = scope.source.of(node)
                 device = device_at(scope, node, astray.device, astray.other)
-                change = preceded_by(scope, node, f"{text} = {text}.to({device})")
-                if change is not None:
-                    yield Advice("move it before it is filled in place", (change,))
+                changes = preceded_by(scope, node, f"{text} = {text}.to({device})")
+                yield from advised("move it before it is filled in place", changes)
 
 
-def _moved_elements(astray: Astray, link: Link, device: str | None) -> Change | None:
+def _moved_elements(astray: Astray, scope: Scope, node: ast.Name, move: str) -> Changes:
     """A line that moves all tensors of a container, before it is used."""
-    assert isinstance(link.node, ast.Name)
-    scope, name = link.scope, link.node.id
-    value = scope.reader.value(link.node)
+    value, name = scope.reader.value(node), node.id
     if not _is_astray_as_a_whole(value, astray.met.operand.device) or not _is_local(scope, name):
-        return None
-    to = f"to({device or _quoted(astray.device)})"
-    if type(value) is dict:
-        text = f"{{key: one.{to} for key, one in {name}.items()}}"
-    elif type(value) in (list, tuple):
-        text = f"[one.{to} for one in {name}]" if isinstance(value, list) else f"tuple(one.{to} for one in {name})"
-    else:
-        return None
-    return preceded_by(scope, link.node, f"{name} = {text}")
+        return ()
+    texts: dict[type, str] = {
+        dict: f"{{key: one.{move} for key, one in {name}.items()}}",
+        list: f"[one.{move} for one in {name}]",
+        tuple: f"tuple(one.{move} for one in {name})",
+    }
+    return preceded_by(scope, node, f"{name} = {texts[type(value)]}") if type(value) in texts else ()
 
 
 def _is_of_comprehension(scope: Scope, node: ast.Name) -> bool:
@@ -244,26 +237,19 @@ def _is_local(scope: Scope, name: str) -> bool:
 
 def _of_line(astray: Astray) -> Iterator[Advice]:
     """The expression itself is moved, on the failing line, or where a caller passes it."""
-    for link in astray.links:
-        if link.how not in (How.HERE, How.PASSED) or link.scope.site is None:
+    for link in _live(astray):
+        scope, node = link.scope, link.node
+        if isinstance(node, ast.Starred) or statement_of(scope, node) is None:
             continue
-        if isinstance(link.node, ast.Starred) or statement_of(link.scope, link.node) is None:
-            continue
-        other = astray.other if link.scope.site is astray.links[0].scope.site else None
-        device = device_at(link.scope, link.node, astray.device, other)
         if link.how is How.HERE and _is_written(astray):
-            if astray.other is None:
-                return
-            device = device_at(link.scope, link.node, astray.met.operand.device, link.node)
-            change = followed_by(link.scope, astray.other, f".to({device})")
-            if change is not None:
-                yield Advice("bring the other value to the device of the tensor that changes in place", (change,))
+            if astray.other is not None:
+                device = device_at(scope, node, astray.met.operand.device, node)
+                text = "bring the other value to the device of the tensor that changes in place"
+                yield from advised(text, followed_by(scope, astray.other, f".to({device})"))
             return
-        if not _is_tensor(link.scope, link.node):
-            continue
-        change = followed_by(link.scope, link.node, f".to({device})")
-        if change is not None:
-            yield Advice("move it where it is used", (change,))
+        if _is_tensor(scope, node):
+            device = device_at(scope, node, astray.device, _other(astray, link))
+            yield from advised("move it where it is used", followed_by(scope, node, f".to({device})"))
 
 
 def _is_tensor(scope: Scope, node: ast.expr) -> bool:
@@ -292,52 +278,46 @@ def node_of(scene: Scene, operand: Operand) -> tuple[Scope, ast.expr] | None:
     return None
 
 
+def way_of(scene: Scene, operand: Operand, device: str = "") -> list[Link]:
+    """The way of an operand of the failing line, on a device if one is given."""
+    found = node_of(scene, operand)
+    return [] if found is None or scene.user is None else trail(scene.sites, scene.user, found[1], device)
+
+
+def on_way(scene: Scene, operand: Operand, device: str = "") -> Iterator[tuple[Scope, ast.AST]]:
+    """All nodes on the way of an operand, each with the function that it is in."""
+    for link in way_of(scene, operand, device):
+        yield from ((link.scope, node) for node in ast.walk(link.node))
+
+
 def with_way(scene: Scene, finding: Finding) -> Finding:
     """A finding whose blamed operand tells how its value came to the line."""
     found = node_of(scene, finding.operands[0]) if finding.operands and not finding.operands[0].history else None
-    if found is None or scene.user is None:
+    if found is None:
         return finding
     first, *others = finding.operands
     tensor = tensor_on(found[0].reader.value(found[1]), first.device)
     tensor = last_refused(first.device) if tensor is None else tensor
     cause = None if tensor is None else cause_of(tensor, "", None, scene.roots)
-    history = cause.steps if cause is not None else steps_of(trail(scene.sites, scene.user, found[1], first.device))
+    history = cause.steps if cause is not None else steps_of(way_of(scene, first, first.device))
     return replace(finding, operands=(replace(first, history=history), *others))
 
 
 def passed_on(scene: Scene, operand: Operand, suffix: str) -> Iterator[Advice]:
     """A value with a method call behind it, where a caller that still runs passes it."""
-    found = node_of(scene, operand)
-    links = [] if found is None or scene.user is None else trail(scene.sites, scene.user, found[1], operand.device)
-    for link in links:
+    for link in way_of(scene, operand, operand.device):
         if link.how is How.PASSED and link.scope.site is not None:
-            change = followed_by(link.scope, link.node, suffix)
-            if change is not None:
-                yield Advice(f"pass it on the CPU: `{link.text}{suffix}`", (change,))
+            changes = followed_by(link.scope, link.node, suffix)
+            yield from advised(f"pass it on the CPU: `{link.text}{suffix}`", changes)
 
 
-def with_method(scene: Scene, operand: Operand, suffix: str) -> tuple[Change, ...]:
+def with_method(scene: Scene, operand: Operand, suffix: str) -> Changes:
     """An expression of the failing line with a method call behind it."""
     found = node_of(scene, operand)
-    return () if found is None else all_of(followed_by(*found, suffix))
+    return () if found is None else followed_by(*found, suffix)
 
 
-def with_argument(scene: Scene, operand: Operand, name: str, value: str, function: str = "") -> tuple[Change, ...]:
-    """The call that made a value with another keyword argument; on its way the first that is called `function`."""
-    found = node_of(scene, operand)
-    if found is None or scene.user is None:
-        return ()
-    links = trail(scene.sites, scene.user, found[1], operand.device)
-    for link in links:
-        for node in ast.walk(link.node):
-            if isinstance(node, ast.Call) and (
-                not function or function == link.scope.source.of(node.func).split(".")[-1]
-            ):
-                return all_of(with_keyword(link.scope, node, name, value))
-    return ()
-
-
-def with_constant(scene: Scene, operand: Operand, replacement: Callable[[object], str]) -> tuple[Change, ...]:
+def with_constant(scene: Scene, operand: Operand, replacement: Callable[[object], str]) -> Changes:
     """Another text in the place of the constant that an operand is, or was assigned.
 
     Args:
@@ -345,22 +325,7 @@ def with_constant(scene: Scene, operand: Operand, replacement: Callable[[object]
         operand: of the failing line.
         replacement: the source to put there for a constant; empty for one that is not meant.
     """
-    found = node_of(scene, operand)
-    if found is None or scene.user is None:
-        return ()
-    for link in trail(scene.sites, scene.user, found[1], ""):
-        for part in ast.walk(link.node):
-            text = replacement(part.value) if isinstance(part, ast.Constant) else ""
-            if text and isinstance(part, ast.Constant):
-                return all_of(replaced(link.scope, part, text))
-    return ()
-
-
-def moved_by_choice(scene: Scene, choice: str) -> tuple[Change, ...]:
-    """The failing call of `cuda`, as one of `to` with a device that is chosen."""
-    scope = None if scene.user is None else Scope.at(scene.user)
-    node = scene.operation.node if scene.operation else None
-    match node:
-        case ast.Call(func=ast.Attribute(value=receiver, attr="cuda")) if scope is not None:
-            return all_of(replaced(scope, node, f"{attached(scope.source.of(receiver))}.to({choice})"))
+    for scope, node in on_way(scene, operand):
+        if isinstance(node, ast.Constant) and (text := replacement(node.value)):
+            return replaced(scope, node, text)
     return ()

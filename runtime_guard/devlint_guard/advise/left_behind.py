@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 
 import torch
 from torch import nn
 
 from devlint_guard.advise.astray import Astray
 from devlint_guard.advise.device_expressions import device_at
-from devlint_guard.advise.edits import preceded_by, surrounded
+from devlint_guard.advise.edits import advised, preceded_by, surrounded
 from devlint_guard.finding import Advice, Step
 from devlint_guard.program import naming
 from devlint_guard.program.bindings import bindings, is_name
-from devlint_guard.program.frames import Site, node_at
+from devlint_guard.program.frames import node_at
 from devlint_guard.program.functions import Scope
 from devlint_guard.program.stored import dictionary_of, modules_in, parts_of, registered_in
-
-_MOVE = "move the module to where its input is"
 
 
 def module_of(astray: Astray) -> nn.Module | None:
@@ -39,77 +36,44 @@ def tensor_of(astray: Astray) -> torch.Tensor | None:
 
 
 def moves_of(astray: Astray, module: nn.Module) -> Iterator[Advice]:
-    """The lines that may move a module, the best first."""
-    for holder in _holders(astray, module):
-        if not holder.is_given:
-            text = f"{holder.name}.to({device_at(holder.scope, holder.use, astray.device, astray.other)})"
-            change = preceded_by(holder.scope, holder.use, text)
-            if change is not None:
-                yield Advice(_MOVE, (change,))
-    yield from _where_it_is_used(astray, module)
+    """The lines that may move a module, the best first: of the outermost running function, of what holds it as a whole.
 
-
-def _where_it_is_used(astray: Astray, module: nn.Module) -> Iterator[Advice]:
-    """The expression of the failing line that stands for the module is moved before that line."""
-    link = astray.links[0] if astray.links else None
-    if link is None or link.scope.reader.value(link.node) is not module:
-        return
-    if isinstance(link.node, (ast.Name, ast.Attribute, ast.Subscript)) and link.text != "self":
-        text = f"{link.text}.to({device_at(link.scope, link.node, astray.device, astray.other)})"
-        change = preceded_by(link.scope, link.node, text)
-        if change is not None:
-            yield Advice(_MOVE, (change,))
-
-
-@dataclass(frozen=True, slots=True)
-class _Holder:
-    """A variable of a running function, or an attribute of one, with a module that holds the one to move.
-
-    Attributes:
-        use: where the function uses it.
-        is_given: it is a parameter, so the caller has it too.
+    At last the expression of the failing line that stands for the module is moved before that line.
     """
-
-    scope: Scope
-    name: str
-    module: nn.Module
-    use: ast.expr
-    is_given: bool = False
-
-
-def _holders(astray: Astray, module: nn.Module) -> Iterator[_Holder]:
-    """The outermost running function first, and the outermost module of each that is there as a whole."""
+    link = astray.links[0] if astray.links else None
     device = astray.met.operand.device.partition(" and ")[0]
     for site in astray.scene.sites:
-        for one in _holders_at(astray, site, module) if site.is_user else ():
-            if one.module is module or {str(tensor.device) for tensor in registered_in(one.module)} == {device}:
-                yield one
+        scope = Scope.at(site) if site.is_user else None
+        use = link.node if link is not None and site is astray.scene.user else node_at(site)
+        use = use if isinstance(use, ast.expr) else getattr(use, "value", None)
+        if scope is not None and use is not None and scope.definition is not None:
+            for name, holder in _holders(scope, module, use):
+                if holder is module or {str(one.device) for one in registered_in(holder)} == {device}:
+                    yield from _moved(astray, scope, use, name)
+    is_told = link is not None and isinstance(link.node, (ast.Name, ast.Attribute, ast.Subscript))
+    if link is not None and is_told and link.text != "self" and link.scope.reader.value(link.node) is module:
+        yield from _moved(astray, link.scope, link.node, link.text)
 
 
-def _holders_at(astray: Astray, site: Site, module: nn.Module) -> Iterator[_Holder]:
-    scope = Scope.at(site)
-    use = astray.links[0].node if astray.links and site is astray.scene.user else _call_at(site)
-    if scope is None or use is None or scope.definition is None:
-        return
-    by_size = sorted(scope.names.items(), key=lambda one: -len(list(_inside(one[1]))))
-    for name, value in by_size:
-        if isinstance(value, nn.Module) and name != "self" and any(one is module for one in modules_in(value)):
-            reached = scope.reaching(is_name(name), use)
-            if reached:
-                yield _Holder(scope, name, value, use, reached == [None])
+def _moved(astray: Astray, scope: Scope, use: ast.expr, name: str) -> Iterator[Advice]:
+    move = f"{name}.to({device_at(scope, use, astray.device, astray.other)})"
+    return advised("move the module to where its input is", preceded_by(scope, use, move))
+
+
+def _holders(scope: Scope, module: nn.Module, use: ast.expr) -> Iterator[tuple[str, nn.Module]]:
+    """The variables of a function, and attributes of those, whose modules hold a module, the outermost first.
+
+    A parameter is none of them: the caller has it too.
+    """
+    inside = {name: list(modules_in(one)) for name, one in scope.names.items() if isinstance(one, nn.Module)}
+    for name, modules in sorted(inside.items(), key=lambda one: -len(one[1])):
+        is_holder = name != "self" and any(one is module for one in modules)
+        if is_holder and scope.reaching(is_name(name), use) not in ([], [None]):
+            yield name, modules[0]
     for name, value in scope.names.items():
         for key, part in parts_of(value).items():
-            if isinstance(part, nn.Module) and any(one is module for one in modules_in(part)):
-                yield _Holder(scope, f"{name}.{key}", part, use)
-
-
-def _inside(value: object) -> Iterator[nn.Module]:
-    yield from modules_in(value) if isinstance(value, nn.Module) else ()
-
-
-def _call_at(site: Site) -> ast.expr | None:
-    node = node_at(site)
-    return node if isinstance(node, ast.expr) else getattr(node, "value", None)
+            if isinstance(part, nn.Module) and _is_part(module, part):
+                yield f"{name}.{key}", part
 
 
 # --- in a list or dict --------------------------------------------------------------------------------------
@@ -160,21 +124,17 @@ def _wrapped(holder: nn.Module, key: str, value: object) -> Iterator[Advice]:
         definition = None if inside is None else inside.definition
         if inside is None or definition is None:
             continue
-        name = name_of_torch_nn(inside)
+        name = name_of_torch_nn(inside.more_names)
         for _, target, assigned in bindings(definition):
             if isinstance(target, ast.Attribute) and target.attr == key and name:
                 before = f"{name}.{kind}({f'{name}.{inner}(one) for one in ' if inner else ''}"
-                changes = surrounded(inside, assigned, before, ")")
-                if changes:
-                    what = "parameters" if kind.startswith("Parameter") else "modules"
-                    text = f"keep the {what} in `nn.{kind}`, so that they move with the module that holds them"
-                    told = f"is kept in `self.{key}`, a Python {type(value).__name__}"
-                    yield Advice(text, changes, Step(told, inside.place(assigned)))
+                what = "parameters" if kind.startswith("Parameter") else "modules"
+                text = f"keep the {what} in `nn.{kind}`, so that they move with the module that holds them"
+                step = Step(f"is kept in `self.{key}`, a Python {type(value).__name__}", inside.place(assigned))
+                yield from advised(text, surrounded(inside, assigned, before, ")"), step)
 
 
-def name_of_torch_nn(scope: Scope) -> str:
-    """What the file calls `torch.nn`."""
-    for name, value in scope.more_names.items():
-        if value is nn:
-            return name
-    return next((f"{name}.nn" for name, value in scope.more_names.items() if value is torch), "")
+def name_of_torch_nn(names: Mapping[str, object]) -> str:
+    """What the file with some variables calls `torch.nn`."""
+    found = [name for name, value in names.items() if value is nn]
+    return next(iter([*found, *(f"{name}.nn" for name, value in names.items() if value is torch)]), "")

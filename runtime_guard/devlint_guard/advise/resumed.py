@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import torch
 
-from devlint_guard.advise.edits import preceded_by
+from devlint_guard.advise.edits import Changes, preceded_by
 from devlint_guard.explain.operands import Scene
-from devlint_guard.finding import Change, Step
+from devlint_guard.finding import Step
 from devlint_guard.program import naming
 from devlint_guard.program.functions import Scope
 from devlint_guard.record.recorder import RECORD
@@ -18,9 +18,7 @@ from devlint_guard.record.recorder import RECORD
 MOVE_FIRST = "move the module before the optimizer is given its state, which stays where it is then"
 
 
-def order_of(
-    scene: Scene, parameter: torch.Tensor, state: torch.Tensor
-) -> tuple[tuple[Step, ...], tuple[Change, ...]] | None:
+def order_of(scene: Scene, parameter: torch.Tensor, state: torch.Tensor) -> tuple[tuple[Step, ...], Changes] | None:
     """Where an optimizer got state, and where the module of the parameter was moved after that, as recorded.
 
     Returns:
@@ -41,8 +39,8 @@ def order_of(
     statement, source = moved.statement, moved.source
     if made.code is not moved.code or made.node is None or statement is None or source is None:
         return steps, ()
-    change = preceded_by(Scope(source, made.code, {}, {}), made.node, source.of(statement))
-    return steps, () if change is None or statement.end_lineno != statement.lineno else (change,)
+    is_short = statement.end_lineno == statement.lineno
+    return steps, preceded_by(Scope(source, made.code), made.node, source.of(statement)) if is_short else ()
 
 
 def parameter_of(scene: Scene, state: object) -> torch.Tensor | None:

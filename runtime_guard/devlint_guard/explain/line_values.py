@@ -6,7 +6,7 @@ PyTorch's text tells a device, a parameter or nothing at all; what stands on the
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -28,9 +28,10 @@ def arguments_of(scene: Scene) -> tuple[Argument, ...]:
     return scene.operation.arguments if scene.operation else ()
 
 
-def first_name(operands: Sequence[Operand]) -> str:
-    """What a message calls the first of some operands."""
-    return operands[0].name if operands else "a value"
+def spelled(scene: Scene, node: ast.AST, role: Role = Role.UNKNOWN, device: str = "") -> Operand:
+    """An expression of the user's line."""
+    assert scene.user is not None
+    return Operand(text_of(scene.user, node), role, device, place=place_of(scene.user, node))
 
 
 def blamed(operands: Iterable[Operand]) -> tuple[Operand, ...]:
@@ -39,12 +40,19 @@ def blamed(operands: Iterable[Operand]) -> tuple[Operand, ...]:
     return (replace(found[0], blamed=True), *found[1:]) if found else ()
 
 
-def values_on(scene: Scene, device: str, *, last: bool = False) -> tuple[Operand, ...]:
-    """The values of the user's line on a device, or a type of device; the last of them first if asked for."""
+def values_on(scene: Scene, device: str, *, last: bool = False, inside: bool = True) -> tuple[Operand, ...]:
+    """The values of the user's line on a device, or a type of device; for want of one, `whole_expression`.
+
+    Args:
+        scene: where.
+        device: it.
+        last: whether the last of them comes first.
+        inside: as there.
+    """
     found = [one for one in terms_of(scene) if not device or device in (one.device, one.device.partition(":")[0])]
     found = found or [replace(one, device=device) for one in terms_of(scene) if one.device == device.partition(":")[0]]
     ordered = found[::-1] if last else found
-    return blamed(operand(scene, one) for one in ordered)
+    return blamed(operand(scene, one) for one in ordered) or whole_expression(scene, device, inside=inside)
 
 
 def value_passed_for(scene: Scene, parameter: str, device: str) -> tuple[Operand, ...]:
@@ -72,12 +80,11 @@ def whole_expression(
         role: its role, such as an argument.
         inside: to take the one thing instead that it takes, if only one can be meant.
     """
-    if scene.user is None or scene.operation is None:
+    if scene.operation is None:
         return (Operand("", role, device, blamed=True),)
-    node = scene.operation.node
-    if inside and len(scene.operation.open_terms) == 1:
-        node = scene.operation.open_terms[0].node
-    return (Operand(text_of(scene.user, node), role, device, place=place_of(scene.user, node), blamed=True),)
+    is_one = inside and len(scene.operation.open_terms) == 1
+    node = scene.operation.open_terms[0].node if is_one else scene.operation.node
+    return blamed([spelled(scene, node, role, device)])
 
 
 def naming_devices(scene: Scene, kind: str) -> tuple[Operand, ...]:
@@ -107,11 +114,5 @@ def naming_device(scene: Scene, argument: Argument) -> Operand:
     assert scene.user is not None
     device = as_device(argument.value)
     role = Role.UNKNOWN if isinstance(argument.node, ast.Constant) else Role.VARIABLE
-    links = trail(scene.sites, scene.user, argument.node, "")
-    return Operand(
-        argument.text,
-        role,
-        "" if device is None else str(device),
-        place=place_of(scene.user, argument.node),
-        history=steps_of(links),
-    )
+    found = spelled(scene, argument.node, role, "" if device is None else str(device))
+    return replace(found, history=steps_of(trail(scene.sites, scene.user, argument.node, "")))

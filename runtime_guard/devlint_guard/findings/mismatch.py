@@ -10,6 +10,7 @@ from torch import nn
 
 from devlint_guard.advise.astray import Astray, register_as_buffer
 from devlint_guard.advise.candidates import candidates
+from devlint_guard.advise.edits import Changes
 from devlint_guard.advise.left_behind import tensor_of
 from devlint_guard.advise.resumed import MOVE_FIRST, order_of, parameter_of
 from devlint_guard.explain.blame import is_meta_deliberate, most_suspect
@@ -18,7 +19,7 @@ from devlint_guard.explain.links import Link, steps_of
 from devlint_guard.explain.messages import Message, Trouble
 from devlint_guard.explain.operands import Met, Scene, found_operand, meeting
 from devlint_guard.explain.trail import trail
-from devlint_guard.finding import Advice, Change, Finding, Operand, Role, Step
+from devlint_guard.finding import Advice, Finding, Operand, Role, Step
 from devlint_guard.findings.parallel import misplaced
 from devlint_guard.program import naming
 from devlint_guard.program.expressions import attached
@@ -104,7 +105,7 @@ def _cause(scene: Scene, blamed: Met, other: Met, astray: Astray) -> Cause | Non
     return None if tensor is None else cause_of(tensor, astray.device, there, scene.roots, tensor_of(astray))
 
 
-def _order(scene: Scene, met: Met) -> tuple[tuple[Step, ...], tuple[Change, ...], torch.Tensor | None] | None:
+def _order(scene: Scene, met: Met) -> tuple[tuple[Step, ...], Changes, torch.Tensor | None] | None:
     """How the state of an optimizer was left behind, and its parameter; None if it was made after the last move."""
     state = met.tensor if met.tensor is not None else met.value
     parameter = parameter_of(scene, state)

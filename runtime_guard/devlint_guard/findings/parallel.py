@@ -15,13 +15,12 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from devlint_guard.advise.candidates import node_of
-from devlint_guard.advise.edits import all_of, followed_by, preceded_by, replaced, with_keyword
-from devlint_guard.explain.line_values import arguments_of, blamed, first_name, terms_of, whole_expression
+from devlint_guard.advise.edits import Changes, followed_by, preceded_by, replaced, with_keyword
+from devlint_guard.explain.line_values import arguments_of, blamed, spelled, terms_of, whole_expression
 from devlint_guard.explain.messages import Message
 from devlint_guard.explain.operands import Scene, operand
-from devlint_guard.finding import Change, Finding, Operand, Role, Step
+from devlint_guard.finding import Finding, Operand, Role, Step
 from devlint_guard.program.expressions import Argument, as_device
-from devlint_guard.program.frames import place_of, text_of
 from devlint_guard.program.functions import Scope, argument_of
 from devlint_guard.program.stored import devices_of
 from devlint_guard.record.recorder import RECORD
@@ -35,16 +34,16 @@ def data_parallel(scene: Scene, message: Message) -> Finding:
     found = _parallel_operands(scene)
     wanted = next(iter(message.devices), "")
     has = next(iter(message.devices[1:]), "")
-    text = f"`{first_name(found)}` has to be on {wanted}, the first of its `device_ids`, and has tensors on {has}"
+    text = f"`{found[0].name}` has to be on {wanted}, the first of its `device_ids`, and has tensors on {has}"
     finding = Finding(
         "DEV401",
-        text if wanted and has else f"`{first_name(found)}` does not go with its devices",
+        text if wanted and has else f"`{found[0].name}` does not go with its devices",
         operands=found,
         help=(
             f'move the module first: `.to("{wanted}")`' if wanted else "give CUDA devices only, each once",
             "the inputs may be anywhere: DataParallel scatters them",
         ),
-        changes=_wrapped_moved(scene, found, wanted),
+        changes=_wrapped_moved(scene, found[0], wanted),
     )
     wrapper = next((one for one in reversed(scene.modules) if isinstance(one, nn.DataParallel)), None)
     return finding if wrapper is None or not has else _of_wrapping(finding, wrapper, has)
@@ -53,12 +52,12 @@ def data_parallel(scene: Scene, message: Message) -> Finding:
 def misplaced(scene: Scene) -> Finding | None:
     """The finding on DistributedDataParallel that takes the inputs to another device than that of its module."""
     for wrapper in reversed(scene.modules):
-        ids = wrapper.device_ids if isinstance(wrapper, DistributedDataParallel) else None
-        devices = devices_of(wrapper.module) if isinstance(wrapper, DistributedDataParallel) else []
-        if ids and isinstance(wrapper, DistributedDataParallel) and devices and devices[0] != f"cuda:{ids[0]}":
-            found = _parallel_operands(scene)
-            text = f"`{first_name(found)}` takes its inputs to cuda:{ids[0]}, its `device_ids`, and is on {devices[0]}"
-            return _of_wrapping(Finding("DEV402", text, operands=found), wrapper, devices[0])
+        if isinstance(wrapper, DistributedDataParallel) and wrapper.device_ids:
+            device, first = next(iter(devices_of(wrapper.module)), ""), f"cuda:{wrapper.device_ids[0]}"
+            if device not in ("", first):
+                found = _parallel_operands(scene)
+                text = f"`{found[0].name}` takes its inputs to {first}, its `device_ids`, and is on {device}"
+                return _of_wrapping(Finding("DEV402", text, operands=found), wrapper, device)
     return None
 
 
@@ -68,27 +67,27 @@ def misplaced(scene: Scene) -> Finding | None:
 def _of_wrapping(finding: Finding, wrapper: Wrapper, device: str) -> Finding:
     """A finding with the line that wraps the module, where it is recorded, and the change of the devices there."""
     store = RECORD.store_of(wrapper, "module")
-    entry = store.stack[0] if store is not None and store.stack else None
-    if store is None or entry is None or entry.call is None or not finding.operands:
+    if store is None or not store.stack or store.stack[0].call is None:
         return finding
     first, *others = finding.operands
+    entry, call = store.stack[0], store.stack[0].call
     step = Step(f"is wrapped by `{entry.text}`", entry.place)
     finding = replace(finding, operands=(replace(first, history=(step,)), *others))
-    change = _with_device_first(store.stack, entry.call, wrapper, torch.device(device).index)
-    if change is None:
+    changes = _with_device_first(store.stack, call, wrapper, torch.device(device).index)
+    if not changes:
         return finding
     text = f"name the device of the module, {device}, first: the outputs are gathered there"
     if isinstance(wrapper, DistributedDataParallel):
         text = f"name the device of the module, {device}"
-    return replace(finding, help=(text, *finding.help[1:]), changes=(change,))
+    return replace(finding, help=(text, *finding.help[1:]), changes=changes)
 
 
-def _with_device_first(stack: Stack, call: ast.Call, wrapper: Wrapper, index: int | None) -> Change | None:
+def _with_device_first(stack: Stack, call: ast.Call, wrapper: Wrapper, index: int | None) -> Changes:
     """The list of devices with that of the module first, where it is written out; otherwise in the call that wraps."""
     ids = list(wrapper.device_ids or ())
     is_alone = isinstance(wrapper, DistributedDataParallel)
     if index is None or not (is_alone or index in ids):
-        return None
+        return ()
     ordered = [index] if is_alone else [index, *(one for one in ids if one != index)]
     given = next((one.value for one in call.keywords if one.arg == "device_ids"), None)
     given = call.args[1] if given is None and len(call.args) > 1 else given
@@ -114,24 +113,22 @@ def _passed(stack: Stack, node: ast.expr) -> Iterator[tuple[Entry, ast.expr]]:
 
 def _scope(entry: Entry) -> Scope:
     assert entry.source is not None
-    return Scope(entry.source, entry.code, {}, {})
+    return Scope(entry.source, entry.code)
 
 
 # --- where the line that fails is the one that wraps, or nothing tells of that one -----------------------------
 
 
-def _wrapped_moved(scene: Scene, found: tuple[Operand, ...], wanted: str) -> tuple[Change, ...]:
+def _wrapped_moved(scene: Scene, found: Operand, wanted: str) -> Changes:
     """A line before the call that moves the module; where it is wrapped on the failing line, the module in the call."""
-    place = node_of(scene, found[0]) if found and wanted else None
-    if place is None or found[0].role is not Role.MODULE:
+    place = node_of(scene, found) if wanted and found.role is Role.MODULE else None
+    if place is None:
         return ()
     scope, node = place
     operation = scene.operation.node if scene.operation else None
     if isinstance(operation, ast.Call) and node is operation.func:
-        change = preceded_by(scope, node, f'{scope.source.of(node)}.to("{wanted}")')
-    else:
-        change = followed_by(scope, node, f'.to("{wanted}")')
-    return all_of(change)
+        return preceded_by(scope, node, f'{scope.source.of(node)}.to("{wanted}")')
+    return followed_by(scope, node, f'.to("{wanted}")')
 
 
 def distributed(scene: Scene, message: Message) -> Finding:
@@ -139,42 +136,37 @@ def distributed(scene: Scene, message: Message) -> Finding:
     found = _parallel_operands(scene)
     return Finding(
         "DEV402",
-        f"`{first_name(found)}`: the module and its `device_ids` do not go together",
+        f"`{found[0].name}`: the module and its `device_ids` do not go together",
         operands=found,
         help=("move the module to one device and name that one, `device_ids=[local_rank]`; leave it out on the CPU",),
-        changes=_moved_to_its_id(scene, found),
+        changes=_moved_to_its_id(scene, found[0]),
     )
 
 
-def _moved_to_its_id(scene: Scene, found: tuple[Operand, ...]) -> tuple[Change, ...]:
+def _moved_to_its_id(scene: Scene, found: Operand) -> Changes:
     """The module in the call, moved to the one device that the call names, if the module is on the CPU as a whole."""
-    place = node_of(scene, found[0]) if found and found[0].role is Role.MODULE else None
-    ids = [one.node for one in arguments_of(scene) if one.keyword == "device_ids"]
-    if place is None or len(ids) != 1 or not isinstance(ids[0], (ast.List, ast.Tuple)) or len(ids[0].elts) != 1:
-        return ()
-    scope, node = place
-    value = scope.reader.value(node)
-    if not isinstance(value, nn.Module) or devices_of(value) != ["cpu"]:
-        return ()
-    change = followed_by(scope, node, f".to({scope.source.of(ids[0].elts[0])})")
-    return all_of(change)
+    place = node_of(scene, found) if found.role is Role.MODULE else None
+    value = None if place is None else place[0].reader.value(place[1])
+    match [one.node for one in arguments_of(scene) if one.keyword == "device_ids"]:
+        case [ast.List(elts=[one]) | ast.Tuple(elts=[one])] if place is not None and isinstance(value, nn.Module):
+            return followed_by(*place, f".to({place[0].source.of(one)})") if devices_of(value) == ["cpu"] else ()
+    return ()
 
 
 def _parallel_operands(scene: Scene) -> tuple[Operand, ...]:
     """The module that is wrapped, or called, and the device ids that it is given."""
-    if scene.user is None or scene.operation is None:
-        return whole_expression(scene, "")
     modules = [operand(scene, one) for one in terms_of(scene) if isinstance(one.value, nn.Module)]
-    node = scene.operation.node
+    node = scene.operation.node if scene.operation else None
     if not modules and isinstance(node, ast.Call):
         wrapped = node.func if isinstance(node.func, ast.Call) else next(iter(node.args), node.func)
-        modules = [Operand(text_of(scene.user, wrapped), Role.MODULE, "", place=place_of(scene.user, wrapped))]
+        modules = [spelled(scene, wrapped, Role.MODULE)]
     ids = [one for one in arguments_of(scene) if one.keyword in ("device_ids", "output_device")]
     ids += [one for one in arguments_of(scene) if not one.keyword and isinstance(one.node, ast.List)]
     # A device that is none of CUDA is wrong with any module.
     ids.sort(key=lambda one: not _is_on_cpu(one))
-    named = [Operand(one.text, Role.UNKNOWN, "", place=place_of(scene.user, one.node)) for one in ids]
-    return blamed([*named, *modules[:1]] if ids and _is_on_cpu(ids[0]) else [*modules[:1], *named])
+    named = [spelled(scene, one.node) for one in ids]
+    found = [*named, *modules[:1]] if ids and _is_on_cpu(ids[0]) else [*modules[:1], *named]
+    return blamed(found) or whole_expression(scene, "")
 
 
 def _is_on_cpu(argument: Argument) -> bool:

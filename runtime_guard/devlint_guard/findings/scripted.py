@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import torch
 
-from devlint_guard.advise.edits import followed_by, merged
+from devlint_guard.advise.edits import Changes, followed_by, merged
 from devlint_guard.explain.messages import Message
 from devlint_guard.explain.operands import Scene
-from devlint_guard.finding import Change, Finding, Operand, Place, Role, Step
+from devlint_guard.finding import Finding, Operand, Place, Role, Step
 from devlint_guard.program import naming
 from devlint_guard.program.frames import is_installed, shown_path, source_of_file
 from devlint_guard.program.functions import Scope
@@ -52,17 +52,17 @@ def traced(scene: Scene, message: Message) -> Finding | None:
     return None
 
 
-def _traced_on(place: Place, device: str) -> tuple[Change, ...]:
+def _traced_on(place: Place, device: str) -> Changes:
     """The call of `torch.jit.trace`, with its module and its example on a device."""
     source = source_of_file(place.file)
     for node in ast.walk(source.tree) if source is not None else ():
         match node:
             case ast.Call(func=ast.Attribute(attr="trace"), args=[module, example, *_]) if source is not None:
                 if node.lineno <= place.line <= (node.end_lineno or 0):
-                    scope = Scope(source, compile("", place.file, "exec"), {}, {})
+                    scope = Scope(source, compile("", place.file, "exec"))
                     parts = [module, *(example.elts if isinstance(example, ast.Tuple) else [example])]
                     changes = [followed_by(scope, one, f'.to("{device}")') for one in parts]
-                    return merged([one for one in changes if one is not None]) if all(changes) else ()
+                    return merged([change for one in changes for change in one]) if all(changes) else ()
     return ()
 
 

@@ -245,6 +245,10 @@ class Source:
     text: str
     tree: ast.Module
 
+    def line(self, number: int) -> str:
+        """A line, from 1."""
+        return self.text.split("\n")[number - 1]
+
     def of(self, node: ast.AST) -> str:
         """The text of a node, on one line."""
         if not isinstance(node, (ast.expr, ast.stmt)) or node.end_lineno is None:

@@ -6,7 +6,7 @@ import ast
 import itertools
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType, FunctionType, ModuleType
 
 from devlint_guard.finding import Place
@@ -32,14 +32,14 @@ class Scope:
         source: of its file.
         code: its code.
         names: its variables if it still runs, otherwise the known ones.
-        more_names: the variables of its file.
+        more_names: the variables of its file, if they are known.
         site: the frame, where it still runs.
     """
 
     source: Source
     code: CodeType
-    names: Mapping[str, object]
-    more_names: Mapping[str, object]
+    names: Mapping[str, object] = field(default_factory=dict)
+    more_names: Mapping[str, object] = field(default_factory=dict)
     site: Site | None = None
 
     @classmethod
