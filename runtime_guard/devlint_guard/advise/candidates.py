@@ -281,7 +281,7 @@ def node_of(scene: Scene, operand: Operand) -> tuple[Scope, ast.expr] | None:
 def way_of(scene: Scene, operand: Operand, device: str = "") -> list[Link]:
     """The way of an operand of the failing line, on a device if one is given."""
     found = node_of(scene, operand)
-    return [] if found is None or scene.user is None else trail(scene.sites, scene.user, found[1], device)
+    return [] if found is None else trail(scene, found[1], device)
 
 
 def on_way(scene: Scene, operand: Operand, device: str = "") -> Iterator[tuple[Scope, ast.AST]]:

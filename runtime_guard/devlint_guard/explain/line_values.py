@@ -111,8 +111,7 @@ _TAKE_NUMBERS: Final = frozenset(
 
 def naming_device(scene: Scene, argument: Argument) -> Operand:
     """An argument that names a device, with where the source assigned it."""
-    assert scene.user is not None
     device = as_device(argument.value)
     role = Role.UNKNOWN if isinstance(argument.node, ast.Constant) else Role.VARIABLE
     found = spelled(scene, argument.node, role, "" if device is None else str(device))
-    return replace(found, history=steps_of(trail(scene.sites, scene.user, argument.node, "")))
+    return replace(found, history=steps_of(trail(scene, argument.node, "")))

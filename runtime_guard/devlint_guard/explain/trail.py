@@ -17,7 +17,8 @@ from torch import nn
 
 from devlint_guard.explain.cores import inner
 from devlint_guard.explain.links import How, Link
-from devlint_guard.program.bindings import Binding, is_attribute, is_name, is_none, own_nodes, targets_of
+from devlint_guard.explain.operands import Scene
+from devlint_guard.program.bindings import Binding, is_attribute, is_name, is_none, own_nodes, reaching
 from devlint_guard.program.frames import Site, node_at
 from devlint_guard.program.functions import Scope, argument_of, class_scope, imported, top_of
 from devlint_guard.program.stored import UNKNOWN, dictionary_of
@@ -26,20 +27,19 @@ _MOST: Final = 16
 """More links than this are no explanation."""
 
 
-def trail(sites: Sequence[Site], site: Site, node: ast.expr, device: str, value: object = None) -> list[Link]:
+def trail(scene: Scene, node: ast.expr, device: str, value: object = None) -> list[Link]:
     """The way of a value back, the failing expression first.
 
     Args:
-        sites: the frames of the error, outermost first.
-        site: the frame that the expression is in.
-        node: the expression.
+        scene: where the error is.
+        node: the expression on the user's line.
         device: where its value is; of two parts of an expression, that which is there is followed.
         value: the object, if it still exists.
     """
-    scope = Scope.at(site)
+    scope = None if scene.user is None else Scope.at(scene.user)
     if scope is None:
         return []
-    way = _Way(sites, device)
+    way = _Way(scene.sites, device)
     links = [Link(How.HERE, scope, node, value=UNKNOWN if value is None else value)]
     while len(links) <= _MOST:
         link = way.before(links[-1])
@@ -78,15 +78,13 @@ class _Way:
 
     def _entry(self, scope: Scope, name: str, value: object) -> Link | None:
         """Where a variable has its value from when its function begins."""
-        code = scope.code
         if name in scope.parameters:
             return self._passed_to(scope, name, value)
-        if name in code.co_freevars:
+        if name in scope.code.co_freevars:
             outer = next((one for one in self._running() if _is_inside(scope, one)), None)
             return None if outer is None else _meant(outer, outer.reaching(is_name(name), None), name, value)
-        if scope.is_module or name not in scope.more_names or name in code.co_varnames:
-            return None
-        return _of_file(top_of(scope), name, value)
+        is_global = not scope.is_module and name in scope.more_names and name not in scope.code.co_varnames
+        return _of_file(top_of(scope), name, value) if is_global else None
 
     def _running(self) -> Iterator[Scope]:
         """The user's functions that run, the innermost first."""
@@ -103,28 +101,23 @@ class _Way:
 
     def _given_by_caller(self, site: Site, name: str, value: object) -> Link | None:
         """What the caller of a running function passed, also through frames of libraries that pass it on as it is."""
-        index = next((number for number, one in enumerate(self._sites) if one.frame is site.frame), 0)
+        between = next((number for number, one in enumerate(self._sites) if one.frame is site.frame), 0) - 1
         code, own = site.frame.f_code, site.frame.f_locals.get(name, UNKNOWN)
         known = value if value is not UNKNOWN else own
-        between = index - 1
         while between >= 0 and not self._sites[between].is_user:
             frame = self._sites[between].frame
             if frame.f_code.co_name not in _PASS_ON:
-                if not isinstance(known, torch.Tensor):
-                    return None
+                given = frame.f_code.co_varnames[: frame.f_code.co_argcount] if isinstance(known, torch.Tensor) else ()
                 through = next((key for key, one in frame.f_locals.items() if one is known), None)
-                if through is None or through not in frame.f_code.co_varnames[: frame.f_code.co_argcount]:
+                if through not in given:
                     return None
                 code, name = frame.f_code, through
             between -= 1
-        caller = self._sites[between] if between >= 0 else None
-        scope = None if caller is None else Scope.at(caller)
-        call = None if caller is None else node_at(caller)
+        scope = Scope.at(self._sites[between]) if between >= 0 else None
+        call = node_at(self._sites[between]) if between >= 0 else None
         while isinstance(call, (ast.Expr, ast.Return, ast.Assign, ast.Await)) and call.value is not None:
             call = call.value
-        if scope is None or not isinstance(call, ast.Call):
-            return None
-        return _passed(scope, call, code, name, value)
+        return _passed(scope, call, code, name, value) if scope is not None and isinstance(call, ast.Call) else None
 
     def _construction(self, owner: object) -> tuple[Scope, ast.Call] | None:
         """The call that made an object which a variable of a running function holds."""
@@ -148,8 +141,7 @@ class _Way:
                 return _meant(scope, reached, f"{node.value.id}.{name}", value)
         if isinstance(owner, ModuleType):
             return _of_file(top_of(owner), name, value)
-        found = [] if owner is UNKNOWN else [*_assigned_by_methods(type(owner), owner, name, value)]
-        if found:
+        if found := [] if owner is UNKNOWN else [*_assigned_by_methods(owner, name, value)]:
             return found[0] if len(found) == 1 else None
         if name not in dictionary_of(owner):
             return _of_class(owner, name, value)
@@ -165,23 +157,20 @@ def _is_inside(scope: Scope, outer: Scope) -> bool:
     return inside is not around is not None and not outer.is_module and any(one is inside for one in ast.walk(around))
 
 
+def _assigned(scope: Scope, reached: Sequence[Binding | None], name: str, value: object) -> Iterator[Link]:
+    """The links of assignments, but for those of None."""
+    for one in reached:
+        if one is not None and not is_none(one.value):
+            is_loop = isinstance(one.statement, (ast.For, ast.AsyncFor, ast.comprehension))
+            known = UNKNOWN if one.is_part else value
+            yield Link(How.TAKEN if is_loop else How.ASSIGNED, scope, one.value, one.statement, name, known)
+
+
 def _meant(
     scope: Scope, reached: Sequence[Binding | None], name: str, value: object, entry: Link | None = None
 ) -> Link | None:
     """Of the assignments that may be meant, and the value before them, the only one, or the one that gave the value."""
-    found = [
-        Link(
-            How.TAKEN if isinstance(one.statement, (ast.For, ast.AsyncFor, ast.comprehension)) else How.ASSIGNED,
-            scope,
-            one.value,
-            one.statement,
-            name,
-            UNKNOWN if one.is_part else value,
-        )
-        for one in reached
-        if one is not None and not is_none(one.value)
-    ]
-    found += [] if entry is None else [entry]
+    found = [*_assigned(scope, reached, name, value), *filter(None, [entry])]
     if len(found) > 1:
         found = [one for one in found if _is_same(one.scope.reader.value(one.node), value)]
     return found[-1] if found else None
@@ -213,26 +202,21 @@ def _passed(scope: Scope, call: ast.Call, code: CodeType, name: str, value: obje
     return None if given is None else Link(How.PASSED, scope, given, variable=name, value=value)
 
 
-def _assigned_by_methods(kind: type, owner: object, name: str, value: object) -> Iterator[Link]:
+def _assigned_by_methods(owner: object, name: str, value: object) -> Iterator[Link]:
     """The assignments of an attribute by the methods of a class of the user's."""
-    for base in kind.__mro__:
+    for base in type(owner).__mro__:
         for method in vars(base).values() if not base.__module__.startswith("torch.") else ():
             scope = Scope.of(method, owner) if isinstance(method, FunctionType) else None
             if scope is not None and scope.parameters:
-                target = is_attribute(scope.parameters[0], name)
-                for one in scope.reaching(target, None):
-                    if one is not None and not is_none(one.value):
-                        text = f"{scope.parameters[0]}.{name}"
-                        yield Link(How.ASSIGNED, scope, one.value, one.statement, text, value)
+                own = scope.parameters[0]
+                yield from _assigned(scope, scope.reaching(is_attribute(own, name), None), f"{own}.{name}", value)
 
 
 def _of_class(owner: object, name: str, value: object) -> Link | None:
     for base in (owner if isinstance(owner, type) else type(owner)).__mro__:
         scope = class_scope(base) if name in vars(base) else None
-        for node in scope[1].body if scope is not None else ():
-            for target, assigned, _ in targets_of(node):
-                if scope is not None and is_name(name)(target):
-                    return Link(How.ASSIGNED, scope[0], assigned, node, name, value)
+        if scope is not None:
+            return _meant(scope[0], reaching(scope[1], is_name(name), None), name, value)
     return None
 
 

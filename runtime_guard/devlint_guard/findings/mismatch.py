@@ -79,9 +79,9 @@ def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
 
 def _way_of(scene: Scene, met: Met) -> list[Link]:
     """The way of the blamed value back, the failing line first; empty if it is not on that line."""
-    if scene.user is None or met.node is None or scene.carried is not None:
+    if met.node is None or scene.carried is not None:
         return []
-    return trail(scene.sites, scene.user, met.node, met.operand.device.partition(" and ")[0], met.value)
+    return trail(scene, met.node, met.operand.device.partition(" and ")[0], met.value)
 
 
 def _history(met: Met, links: Sequence[Link], remedy: Advice | None) -> tuple[Step, ...]:

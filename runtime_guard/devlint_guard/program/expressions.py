@@ -32,7 +32,6 @@ class Term:
         device: where it is; of a module that is split, each device, joined by ` and `.
         value: the tensor, module or generator; None where only its device is known.
         share: of a container whose tensors are apart, how many are here: `2 of 3`.
-        callee: it is the module that is called.
         factory: it creates a tensor and names no device.
     """
 
@@ -41,7 +40,6 @@ class Term:
     device: str
     value: torch.Tensor | nn.Module | torch.Generator | None = None
     share: str = ""
-    callee: bool = False
     factory: bool = False
 
 
@@ -133,7 +131,7 @@ class Reader:
         terms: list[Term] = []
         unknown: list[Argument] = []
         for part in taken:
-            found = self.terms(part, callee=isinstance(node, ast.Call) and part is node.func)
+            found = self.terms(part)
             terms += found
             if not found and self.value(part) is UNKNOWN:
                 unknown.append(Argument(self._source.of(part), part, "", UNKNOWN))
@@ -216,7 +214,7 @@ class Reader:
 
     # --- terms ---
 
-    def terms(self, node: ast.expr, *, callee: bool = False) -> list[Term]:
+    def terms(self, node: ast.expr) -> list[Term]:
         """The tensors, modules and generators that an expression stands for, one for each device of a container."""
         if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
             return [term for element in node.elts for term in self.terms(element)]
@@ -226,16 +224,16 @@ class Reader:
             return []
         text, value = self._source.of(node), self.value(node)
         if isinstance(value, (torch.Tensor, torch.Generator)):
-            return [Term(text, node, str(value.device), value, callee=callee)]
+            return [Term(text, node, str(value.device), value)]
         if isinstance(value, nn.Module):
             devices = devices_of(value) or list(dict.fromkeys(str(one.device) for _, one in tensors_of(value)))
-            return [Term(text, node, " and ".join(devices), value, callee=callee)] if devices else []
+            return [Term(text, node, " and ".join(devices), value)] if devices else []
         if value is not UNKNOWN:
             return _grouped(text, node, list(tensors_in(value)) or list(tensors_of(value)))
         device = numbered(self.device(node))
         if device is None:
             return []
-        return [Term(text, node, str(device), callee=callee, factory=self._is_factory(node))]
+        return [Term(text, node, str(device), factory=self._is_factory(node))]
 
     # --- values ---
 
@@ -436,9 +434,6 @@ def _grouped(text: str, node: ast.expr, tensors: list[tuple[str, torch.Tensor]])
         for device, found in groups.items()
     ]
 
-
-_PLAIN: Final = (bool, int, float, str, type(None))
-"""Types whose values compare without code of the program."""
 
 _SAME_DEVICE_ATTRIBUTES: Final = frozenset("T mT H mH real imag data grad values indices".split())
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import itertools
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import CodeType, FunctionType, ModuleType
 
 from devlint_guard.finding import Place
@@ -103,14 +104,11 @@ class Scope:
 
     def is_settled(self, node: ast.expr) -> bool:
         """Whether the names in an expression have the values that they had when it was computed."""
-        definition = self.definition
         names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-        if definition is None or not names:
-            return True
-        for statement, target, _ in bindings(definition):
-            if isinstance(target, ast.Name) and target.id in names and (statement.end_lineno or 0) >= node.lineno:
-                return False
-        return True
+        return not any(
+            isinstance(target, ast.Name) and target.id in names and (statement.end_lineno or 0) >= node.lineno
+            for statement, target, _ in bindings(self.definition or ast.Pass())
+        )
 
 
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
@@ -126,20 +124,18 @@ def argument_of(call: ast.Call, code: CodeType, name: str) -> ast.expr | None:
 
 def is_method(code: CodeType) -> bool:
     """Whether the first parameter is given by the object or the class."""
-    parameters = code.co_varnames[: code.co_argcount]
-    return bool(parameters) and (parameters[0] in ("self", "cls") or code.co_name == "__init__")
+    return code.co_argcount > 0 and (code.co_varnames[0] in ("self", "cls") or code.co_name == "__init__")
 
 
 # --- the tops of files and the bodies of classes ---
 
 
-def top_of(owner: Scope | ModuleType) -> Scope | None:
+def top_of(owner: Scope | ModuleType | None) -> Scope | None:
     """The top of the file that a function is in, or that a module was imported from."""
     if isinstance(owner, Scope):
-        names = owner.more_names
-        return Scope(owner.source, _code_of_file(owner.code.co_filename), names, names)
+        return Scope(owner.source, _code_of_file(owner.code.co_filename), owner.more_names, owner.more_names)
     file = getattr(owner, "__file__", None)
-    if not isinstance(file, str) or not is_user_code(code := _code_of_file(file), owner.__name__):
+    if owner is None or not isinstance(file, str) or not is_user_code(code := _code_of_file(file), owner.__name__):
         return None
     source = source_of_file(file)
     return None if source is None else Scope(source, code, vars(owner), vars(owner))
@@ -151,27 +147,20 @@ def _code_of_file(file: str) -> CodeType:
 
 def imported(top: Scope, name: str) -> tuple[Scope, str] | None:
     """The top of the file that a variable is imported from, and its name there."""
-    imports = (node for node in ast.walk(top.source.tree) if isinstance(node, ast.ImportFrom))
-    named = ((node, one.name) for node in imports for one in node.names if (one.asname or one.name) == name)
-    node, original = next(named, (None, ""))
-    module = None if node is None else sys.modules.get(_absolute(node, top.more_names))
-    there = None if module is None else top_of(module)
-    return None if there is None else (there, original)
-
-
-def _absolute(node: ast.ImportFrom, names: Mapping[str, object]) -> str:
-    """The full name of the module that a statement imports from."""
-    if not node.level:
-        return node.module or ""
-    parts = str(names.get("__package__") or "").split(".")
-    return ".".join([*parts[: len(parts) - node.level + 1], *([node.module] if node.module else [])])
+    for node in ast.walk(top.source.tree):
+        for one in node.names if isinstance(node, ast.ImportFrom) else ():
+            if (one.asname or one.name) == name and isinstance(node, ast.ImportFrom):
+                package = str(top.more_names.get("__package__") or "")
+                module = importlib.util.resolve_name(f"{'.' * node.level}{node.module or ''}", package)
+                there = top_of(sys.modules.get(module))
+                return None if there is None else (there, one.name)
+    return None
 
 
 def class_scope(kind: type) -> tuple[Scope, ast.ClassDef] | None:
     """The body of a class of the user's, with the file that it is in."""
-    module = sys.modules.get(kind.__module__)
-    top = None if module is None else top_of(module)
+    top = top_of(sys.modules.get(kind.__module__))
     for node in ast.walk(top.source.tree) if top is not None else ():
         if isinstance(node, ast.ClassDef) and node.name == kind.__name__ and top is not None:
-            return Scope(top.source, top.code, dict(vars(kind)), top.more_names), node
+            return replace(top, names=dict(vars(kind))), node
     return None

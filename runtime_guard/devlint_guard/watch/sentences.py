@@ -102,7 +102,9 @@ class _Entry:
             return Met(operand(self.scene, term), value.tensor, node=term.node)
         # The only expression of the call that is on the device; its value is gone, or was passed on as a part.
         terms = self.terms if self._caller_term() else ()
-        made = [term for term in terms if term.device == str(value.tensor.device) and not term.callee]
+        made = [
+            term for term in terms if term.device == str(value.tensor.device) and not isinstance(term.value, Module)
+        ]
         if len(made) == 1:
             return Met(operand(self.scene, made[0]), value.tensor, None, made[0].factory, made[0].node)
         return Met(self._described(value), value.tensor)
