@@ -40,11 +40,7 @@ def _usual_device(scene: Scene, met: Sequence[Met]) -> str:
     return "" if not devices or (len(set(devices)) > 1 and "cpu" not in devices) else devices[0]
 
 
-_SUSPICION = {
-    Role.ATTRIBUTE: 3,
-    Role.OPTIMIZER_STATE: 4,
-    Role.GRADIENT: 1,
-}
+_SUSPICION = {Role.OPTIMIZER_STATE: 4, Role.ATTRIBUTE: 3, Role.GRADIENT: 1}
 
 
 def is_meta_deliberate(scene: Scene, met: Sequence[Met]) -> bool:
@@ -53,25 +49,19 @@ def is_meta_deliberate(scene: Scene, met: Sequence[Met]) -> bool:
     return has_data and _usual_device(scene, met) == "meta"
 
 
-def _rank(met: Met, usual: str, is_meta_deliberate: bool = False) -> tuple[int, ...]:
-    operand = met.operand
-    without_data = operand.device == "meta" and not is_meta_deliberate
-    # A module that is on the CPU may just as well be the one that was not moved.
-    astray = usual not in ("", "cpu") and operand.device != usual
-    on_cpu = operand.device == "cpu"
-    named = operand.role is not Role.TEMPORARY
-    # Of two values on accelerators, that which no network computed follows the other.
-    given = isinstance(met.value, torch.Tensor) and not met.value.requires_grad
-    is_current = _is_current(operand.device)
+def _rank(met: Met, usual: str, is_meta_deliberate: bool) -> tuple[int, ...]:
+    operand, value = met.operand, met.value
     return (
-        without_data,
-        astray,
-        on_cpu,
+        operand.device == "meta" and not is_meta_deliberate,
+        # A module that is on the CPU may just as well be the one that was not moved.
+        usual not in ("", "cpu") and operand.device != usual,
+        operand.device == "cpu",
         met.factory,
         _SUSPICION.get(operand.role, 0),
-        given or met.value is None,
-        named,
-        not is_current,
+        # Of two values on accelerators, that which no network computed follows the other.
+        value is None or (isinstance(value, torch.Tensor) and not value.requires_grad),
+        operand.role is not Role.TEMPORARY,
+        not _is_current(operand.device),
     )
 
 

@@ -7,7 +7,6 @@ there yet.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -15,13 +14,10 @@ from torch import nn
 
 from devlint_guard.finding import Step
 from devlint_guard.program import naming
-from devlint_guard.program.stored import dictionary_of, registered_in, shares_memory, table_of
+from devlint_guard.program.stored import registered_in, shares_memory
 from devlint_guard.record.events import Event, Kind
 from devlint_guard.record.recorder import RECORD
 from devlint_guard.record.stacks import Entry
-
-Chain = Sequence[tuple[nn.Module, str, bool]]
-"""The modules from a root to a tensor: each with the name of the next, and whether it registers it under that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +26,6 @@ class Cause:
 
     Attributes:
         tensor: it.
-        device: where it is.
         wanted: where it is needed.
         event: the event that decided its device.
         store: the later store in a module that had moved before, and the last move of that module.
@@ -41,14 +36,13 @@ class Cause:
     """
 
     tensor: torch.Tensor
-    device: str
     wanted: str
     event: Event
     store: tuple[Event, Event] | None
     keep: Event | None
     copy: Event | None
     met: Event | None
-    chain: Chain
+    chain: naming.Chain
 
     @property
     def is_registered(self) -> bool:
@@ -88,28 +82,20 @@ def cause_of(
         roots: modules that may hold it.
         keeper: the tensor that the failing line takes it from, if that is another one.
     """
-    chain = _chain_to(tensor, roots) or (() if keeper is None else _chain_to(keeper, roots))
+    chain = naming.chain_to(tensor, roots) or (() if keeper is None else naming.chain_to(keeper, roots))
     own = RECORD.of(tensor) or _put_there(tensor, chain)
     if own is None or not own.root.stack or own.root.after not in (None, tensor.device):
         return None
     event, copy = own.root, RECORD.copy_of(tensor)
     is_copied = copy is not None and copy.source is own and str(copy.after) == wanted and bool(copy.stack)
-    met = None if other is None else RECORD.of(other)
+    met = RECORD.of(other) if other is not None and event.kind is Kind.CREATED else None
     is_meant = met is not None and met.stack and met.kind in (Kind.MOVED, Kind.CREATED) and str(met.after) == wanted
-    return Cause(
-        tensor,
-        str(tensor.device),
-        wanted,
-        event,
-        _stored_late(chain, wanted, event),
-        RECORD.keep_of(tensor) or (None if keeper is None else RECORD.keep_of(keeper)),
-        copy if is_copied else None,
-        met if is_meant and event.kind is Kind.CREATED else None,
-        chain,
-    )
+    store, keep = _stored_late(chain, wanted, event), RECORD.keep_of(tensor)
+    keep = RECORD.keep_of(keeper) if keep is None and keeper is not None else keep
+    return Cause(tensor, wanted, event, store, keep, copy if is_copied else None, met if is_meant else None, chain)
 
 
-def _put_there(tensor: torch.Tensor, chain: Chain) -> Event | None:
+def _put_there(tensor: torch.Tensor, chain: naming.Chain) -> Event | None:
     """The store of a tensor that was computed while no mode recorded, as if it were made there."""
     store = RECORD.store_of(*chain[-1][:2]) if chain else RECORD.keep_of(tensor)
     if store is None:
@@ -119,7 +105,7 @@ def _put_there(tensor: torch.Tensor, chain: Chain) -> Event | None:
     return made
 
 
-def _stored_late(chain: Chain, wanted: str, event: Event) -> tuple[Event, Event] | None:
+def _stored_late(chain: naming.Chain, wanted: str, event: Event) -> tuple[Event, Event] | None:
     """The store that came after the last move of its owner, and that move."""
     for owner, name, is_registered in chain:
         store, moves = RECORD.store_of(owner, name), RECORD.moves_of(owner)
@@ -130,43 +116,6 @@ def _stored_late(chain: Chain, wanted: str, event: Event) -> tuple[Event, Event]
         if before and str(before[-1].after) == wanted and not is_moved_since:
             return store, before[-1]
     return None
-
-
-def _chain_to(tensor: torch.Tensor, roots: naming.Roots) -> Chain:
-    base = tensor._base if tensor._is_view() and tensor._base is not None else tensor
-    for root in roots.values():
-        found = _chain_from(root, base)
-        if found:
-            return found
-    return ()
-
-
-def _chain_from(root: nn.Module, tensor: torch.Tensor) -> Chain:
-    above: dict[int, tuple[nn.Module, str]] = {}
-    waiting, seen = [root], {id(root)}
-    while waiting:
-        module = waiting.pop(0)
-        name = _name_in(module, tensor)
-        if name is not None:
-            chain = [(module, *name)]
-            while id(module) in above:
-                module, key = above[id(module)]
-                chain.append((module, key, True))
-            return chain[::-1]
-        for key, child in table_of(module, "_modules"):
-            if child is not None and id(child) not in seen:
-                seen.add(id(child))
-                above[id(child)] = module, key
-                waiting.append(child)
-    return ()
-
-
-def _name_in(module: nn.Module, tensor: torch.Tensor) -> tuple[str, bool] | None:
-    for table in ("_parameters", "_buffers"):
-        for name, one in table_of(module, table):
-            if one is tensor or (isinstance(one, torch.Tensor) and shares_memory(one, tensor)):
-                return name, True
-    return next(((name, False) for name, one in dictionary_of(module).items() if one is tensor), None)
 
 
 def last_refused(kind: str) -> torch.Tensor | None:
@@ -188,9 +137,7 @@ def tensor_on(value: object, device: str) -> torch.Tensor | None:
     refused = [one for one in RECORD.refused if str(one.device) == device]
     if isinstance(value, nn.Module):
         own = [one for one in registered_in(value) if str(one.device) == device]
-        return next(
-            (one for one in own if any(shares_memory(one, other) for other in refused)), own[0] if own else None
-        )
+        return next(iter([*(one for one in own if any(shares_memory(one, other) for other in refused)), *own]), None)
     return refused[0] if refused else None
 
 
@@ -216,15 +163,11 @@ def _steps(cause: Cause) -> list[Step]:
     if cause.store is not None:
         store, applied = cause.store
         moved = f" ({applied.stack[0].place.file}:{applied.stack[0].line})" if applied.stack else ""
-        return [
-            Step(
-                f"is put in by `{_statement(store.stack[0])}`, after its module had moved to {applied.after}{moved}",
-                store.stack[0].place,
-            ),
-        ]
+        told = f"is put in by `{_statement(store.stack[0])}`, after its module had moved to {applied.after}{moved}"
+        return [Step(told, store.stack[0].place)]
     steps = [Step(_told(cause), cause.made.place)]
     made = cause.event.source
-    if cause.event.kind is Kind.BATCH and made is not None and made.stack and cause.device != "cpu":
+    if cause.event.kind is Kind.BATCH and made is not None and made.stack and cause.tensor.device.type != "cpu":
         what = "moved to" if made.kind is Kind.MOVED else "created on"
         steps.append(Step(f"has parts that are {what} {made.after} by `{made.stack[0].text}`", made.stack[0].place))
     own = RECORD.of(cause.tensor)
@@ -244,10 +187,8 @@ def _steps(cause: Cause) -> list[Step]:
 
 
 def _told(cause: Cause) -> str:
-    event, entry = cause.event, cause.made
-    text = entry.text
+    event, text, device = cause.event, cause.made.text, _named(cause.event.after)
     shown = f"`{text}`" if text else event.by
-    device = _named(event.after)
     if cause.was_left:
         return f"is part of what {shown} makes on {device}, and is never moved"
     if event.kind is Kind.MOVED and event.before == event.after:

@@ -6,7 +6,6 @@ import ast
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from types import ModuleType
 
 import torch
 from torch import nn
@@ -27,7 +26,7 @@ from devlint_guard.program.frames import (
     text_of,
     user_site,
 )
-from devlint_guard.program.stored import devices_of, dictionary_of, is_same_or_view, modules_in, registered_in, table_of
+from devlint_guard.program.stored import devices_of, is_same_or_view, modules_in, own_tensors, registered_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,16 +149,12 @@ def found_operand(scene: Scene, tensor: torch.Tensor, argument: str = "") -> Ope
 
 def _in_object(scene: Scene, tensor: torch.Tensor) -> str:
     """The path of a registered tensor from an object of the user's function, `self.model.fc.weight`; the shortest."""
-    owners = {} if scene.user is None else scene.user.frame.f_locals
+    parts = {} if scene.user is None else naming.in_objects(scene.user.frame.f_locals)
     paths = [
         f"{path}.{name}"
-        for variable, owner in owners.items()
-        if not isinstance(owner, (nn.Module, type, ModuleType)) and not variable.startswith("__")
-        for key, part in dictionary_of(owner).items()
-        if isinstance(part, nn.Module)
-        for path, module in naming.paths_of_modules(part, f"{variable}.{key}")
-        for table in ("_parameters", "_buffers")
-        for name, one in table_of(module, table)
+        for variable, part in parts.items()
+        for path, module in naming.paths_of_modules(part, variable)
+        for name, one in own_tensors(module)
         if one is tensor
     ]
     return min(paths, key=lambda path: ("[" in path, path.count(".")), default="")
@@ -212,6 +207,16 @@ class Met:
     factory: bool = False
     node: ast.expr | None = None
 
+    @property
+    def exact(self) -> torch.Tensor | nn.Module | torch.Generator | None:
+        """The tensor that matters, otherwise the value."""
+        return self.value if self.tensor is None else self.tensor
+
+    @property
+    def device(self) -> str:
+        """Where it is; of a module that is split, the first of its devices."""
+        return self.operand.device.partition(" and ")[0]
+
 
 def meeting(scene: Scene, message: Message) -> list[Met]:
     """The values that are apart.
@@ -233,10 +238,12 @@ def meeting(scene: Scene, message: Message) -> list[Met]:
     terms = _relevant([_with_index(term, message.devices) for term in taken], message.devices)
     if len({term.device for term in terms}) < 2:
         terms = _with_the_unknown_one(scene, terms, message.devices)
-    return [
-        Met(replace(operand(scene, term), device=term.device), term.value, None, term.factory, term.node)
-        for term in terms
-    ]
+    return [_met(scene, term) for term in terms]
+
+
+def _met(scene: Scene, term: Term, part: torch.Tensor | None = None) -> Met:
+    found = replace(operand(scene, term, part), device=term.device if part is None else str(part.device))
+    return Met(found, term.value, part, term.factory, term.node)
 
 
 def _in_replica(scene: Scene, carried: Carried, message: Message) -> list[Met]:
@@ -280,7 +287,9 @@ def _operation_of_torch(scene: Scene, message: Message) -> Operation | None:
     """
     above, kernels = _with_kernels_apart(scene.inner_sites[::-1])
     found = _innermost(above, message)
-    if found is not None or (scene.operation is not None and _is_conclusive(scene.operation, message)):
+    own = scene.operation
+    is_split = own is None or any(" and " in term.device for term in own.terms)  # a module on several devices
+    if found is not None or (own is not None and not is_split and _are_apart(own, message)):
         return found
     found = _innermost(kernels, message)
     return None if found is None else replace(found, terms=tuple(replace(one, text="") for one in found.terms))
@@ -300,11 +309,6 @@ def _with_kernels_apart(sites: Sequence[Site]) -> tuple[Sequence[Site], Sequence
     return sites, ()
 
 
-def _is_conclusive(operation: Operation, message: Message) -> bool:
-    """Whether the values of the user's line are apart, none of them a module with tensors on several devices."""
-    return _are_apart(operation, message) and not any(" and " in term.device for term in operation.terms)
-
-
 def _are_apart(operation: Operation, message: Message) -> bool:
     return len(operation.devices) > 1 and _agree(operation.devices, message.devices)
 
@@ -318,7 +322,9 @@ def _relevant(terms: Sequence[Term], named: Sequence[str]) -> list[Term]:
     """The terms on the devices that the message names, where it names two."""
     if len(named) < 2:
         return list(terms)
-    found = [term for term in terms if any(_agree({one}, [name]) for name in named for one in _each(term.device))]
+    found = [
+        term for term in terms if any(_agree({one}, [name]) for name in named for one in term.device.split(" and "))
+    ]
     return found if len({term.device for term in found}) > 1 else list(terms)
 
 
@@ -326,10 +332,6 @@ def _with_index(term: Term, named: Sequence[str]) -> Term:
     """A term on `cuda` is on the one CUDA device that the message names."""
     same = [device for device in named if device.partition(":")[0] == term.device]
     return replace(term, device=same[0]) if len(same) == 1 else term
-
-
-def _each(device: str) -> list[str]:
-    return device.split(" and ")
 
 
 def _with_the_unknown_one(scene: Scene, terms: list[Term], named: Sequence[str]) -> list[Term]:
@@ -362,7 +364,7 @@ def matched(scene: Scene, inner: Operation, taken: Sequence[Term]) -> list[Met]:
         elif id(mine) not in used:
             used.add(id(mine))
             part = part if isinstance(mine.value, nn.Module) else None
-            found.append(Met(operand(scene, mine, part), mine.value, part, node=mine.node))
+            found.append(_met(scene, mine, part))
         elif tensor is not None and all(one.operand.device != term.device for one in found):
             # A module that holds both of two values: the second has its own path.
             found.append(Met(found_operand(scene, tensor), tensor))
@@ -375,23 +377,18 @@ def matched(scene: Scene, inner: Operation, taken: Sequence[Term]) -> list[Met]:
         named = None if tensor is None else found_operand(scene, tensor, term.text)
         if mine is not None and (mine.value is None or named is None or not named.qualified):
             rest.remove(mine)
-            found.append(Met(operand(scene, mine), mine.value, None, mine.factory, mine.node))
+            found.append(_met(scene, mine))
         else:
             left.append((term, tensor, named))
     unknown = _only_unknown(scene) if len(left) == 1 else None
     for term, tensor, named in left:
         if unknown is not None:
-            meant = Term(unknown.text, unknown.node, term.device, tensor)
-            found.append(Met(operand(scene, meant), tensor, node=unknown.node))
+            found.append(_met(scene, Term(unknown.text, unknown.node, term.device, tensor)))
         elif named is not None and all(one.operand.device != term.device for one in found):
-            found.append(Met(named if named.name else replace(named, name=_failing(scene)), tensor))
+            # The failing expression stands for a value inside that no name leads to.
+            whole = "" if not scene.user or not scene.operation else text_of(scene.user, scene.operation.node)
+            found.append(Met(replace(named, name=named.name or whole), tensor))
     return found
-
-
-def _failing(scene: Scene) -> str:
-    """The failing expression of the user's line, for a value inside that no name leads to."""
-    assert scene.user is not None
-    return "" if scene.operation is None else text_of(scene.user, scene.operation.node)
 
 
 def _only_unknown(scene: Scene) -> Argument | None:
@@ -402,9 +399,8 @@ def _only_unknown(scene: Scene) -> Argument | None:
 
 def _part_of(term: Term, tensor: torch.Tensor) -> torch.Tensor | None:
     """The tensor of a term that another one is, or is a view of; of a module, the one that it holds."""
-    if not isinstance(term.value, nn.Module):
-        is_own = isinstance(term.value, torch.Tensor) and is_same_or_view(term.value, tensor)
-        return term.value if is_own and isinstance(term.value, torch.Tensor) else None
-    if naming.name_of(tensor, {"": term.value}).qualified:
-        return tensor
-    return next((one for one in registered_in(term.value) if is_same_or_view(one, tensor)), None)
+    if isinstance(term.value, nn.Module):
+        if naming.name_of(tensor, {"": term.value}).qualified:
+            return tensor
+        return next((one for one in registered_in(term.value) if is_same_or_view(one, tensor)), None)
+    return term.value if isinstance(term.value, torch.Tensor) and is_same_or_view(term.value, tensor) else None

@@ -47,8 +47,7 @@ def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
     others = [one for one in ordered[1:] if one is not second]
     links = _way_of(scene, first)
     code = _code(scene, first, second, message)
-    wanted = second.operand.device.partition(" and ")[0]
-    astray = Astray(scene, first, links, wanted, second.node)
+    astray = Astray(scene, first, links, second.device, second.node)
     cause = None if code == "DEV602" else _cause(scene, first, second, astray)
     order = _order(scene, first) if code == "DEV206" else None
     advice = _advice(scene, code, first, second, astray, others, cause) if order is None else []
@@ -81,7 +80,7 @@ def _way_of(scene: Scene, met: Met) -> list[Link]:
     """The way of the blamed value back, the failing line first; empty if it is not on that line."""
     if met.node is None or scene.carried is not None:
         return []
-    return trail(scene, met.node, met.operand.device.partition(" and ")[0], met.value)
+    return trail(scene, met.node, met.device, met.value)
 
 
 def _history(met: Met, links: Sequence[Link], remedy: Advice | None) -> tuple[Step, ...]:
@@ -93,25 +92,21 @@ def _history(met: Met, links: Sequence[Link], remedy: Advice | None) -> tuple[St
 
 def _recorded(met: Met) -> tuple[Step, ...]:
     """Where a value was created and moved, if the run was recorded."""
-    tensor = met.tensor if met.tensor is not None else met.value
-    return met.operand.history or (history_of(tensor) if isinstance(tensor, torch.Tensor) else ())
+    return met.operand.history or (history_of(met.exact) if isinstance(met.exact, torch.Tensor) else ())
 
 
 def _cause(scene: Scene, blamed: Met, other: Met, astray: Astray) -> Cause | None:
     """The recorded cause of the tensor that was refused."""
-    device = blamed.operand.device.partition(" and ")[0]
-    tensor = tensor_on(blamed.tensor if blamed.tensor is not None else blamed.value, device)
-    there = tensor_on(other.tensor if other.tensor is not None else other.value, astray.device)
+    tensor, there = tensor_on(blamed.exact, blamed.device), tensor_on(other.exact, astray.device)
     return None if tensor is None else cause_of(tensor, astray.device, there, scene.roots, tensor_of(astray))
 
 
 def _order(scene: Scene, met: Met) -> tuple[tuple[Step, ...], Changes, torch.Tensor | None] | None:
     """How the state of an optimizer was left behind, and its parameter; None if it was made after the last move."""
-    state = met.tensor if met.tensor is not None else met.value
-    parameter = parameter_of(scene, state)
-    if parameter is None or not isinstance(state, torch.Tensor):
+    parameter = parameter_of(scene, met.exact)
+    if parameter is None or not isinstance(met.exact, torch.Tensor):
         return (), (), None
-    order = order_of(scene, parameter, state)
+    order = order_of(scene, parameter, met.exact)
     return None if order is None else (*order, parameter)
 
 
@@ -123,8 +118,7 @@ def _advice(
     found = candidates(astray, others, cause)
     if "cpu" not in (blamed.operand.device, other.operand.device) and other.node is not None:
         # Of two accelerators, either may be meant.
-        device = blamed.operand.device.partition(" and ")[0]
-        found += candidates(Astray(scene, other, _way_of(scene, other), device, blamed.node))
+        found += candidates(Astray(scene, other, _way_of(scene, other), blamed.device, blamed.node))
     return found
 
 
@@ -176,10 +170,11 @@ def _code(scene: Scene, blamed: Met, other: Met, message: Message) -> str:
         return "DEV104"
     if role is Role.ATTRIBUTE:
         return "DEV108" if _is_criterion(scene) else "DEV201"
-    if role is Role.MODULE and _in_plain_container(scene, blamed):
-        return "DEV202"
-    if role is Role.MODULE and isinstance(blamed.value, nn.Module) and len(devices_of(blamed.value)) > 1:
-        return "DEV601"
+    if role is Role.MODULE and isinstance(blamed.value, nn.Module):
+        if "[" in naming.module_path(blamed.value, scene.roots):  # of a plain container
+            return "DEV202"
+        if len(devices_of(blamed.value)) > 1:
+            return "DEV601"
     if role in (Role.BUFFER, Role.MODULE) and _is_criterion(scene, blamed.value):
         return "DEV108"
     is_input = blamed.node is None or other.node is not None or other.operand.role in (Role.ARGUMENT, Role.TEMPORARY)
@@ -192,12 +187,6 @@ def _is_criterion(scene: Scene, value: object = None) -> bool:
     """Whether a loss, or a metric, is being called."""
     modules = [value] if isinstance(value, nn.Module) else scene.modules[-1:]
     return any(type(module).__module__.startswith(("torch.nn.modules.loss", "torchmetrics")) for module in modules)
-
-
-def _in_plain_container(scene: Scene, met: Met) -> bool:
-    if not isinstance(met.value, nn.Module):
-        return False
-    return "[" in naming.module_path(met.value, scene.roots)
 
 
 # --- what to change -----------------------------------------------------------------------------------------

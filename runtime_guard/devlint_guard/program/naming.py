@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import FrameType, ModuleType
@@ -17,6 +16,9 @@ from devlint_guard.program.stored import dictionary_of, own_tensors, plain_tenso
 
 Roots = Mapping[str, nn.Module]
 """Modules that paths start from, by the name that the user gave them."""
+
+Chain = tuple[tuple[nn.Module, str, bool], ...]
+"""The modules from a root to a tensor: each with the name of the next, and whether it registers it under that name."""
 
 
 def by_class(modules: Iterable[nn.Module]) -> dict[str, nn.Module]:
@@ -95,18 +97,14 @@ def name_of(tensor: torch.Tensor, roots: Roots, frames: Sequence[FrameType] = ()
 
 def holder_of(tensor: torch.Tensor, roots: Roots) -> nn.Module | None:
     """The module that registers a tensor, its base, or one with the same memory, as an entry of a `state_dict` is."""
-    if tensor._is_view() and tensor._base is not None:
-        tensor = tensor._base
-    for matches in (operator.is_, _has_its_memory):
-        for root in roots.values():
-            for _, module in paths_of_modules(root, ""):
-                if any(matches(one, tensor) for _, one in own_tensors(module)):
-                    return module
-    return None
-
-
-def _has_its_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
-    return shares_memory(one, other) and one.shape == other.shape
+    tensor = tensor if not tensor._is_view() or tensor._base is None else tensor._base
+    modules = [module for root in roots.values() for _, module in paths_of_modules(root, "")]
+    held = [(module, one) for module in modules for _, one in own_tensors(module)]
+    same = [module for module, one in held if one is tensor]
+    return next(
+        iter([*same, *(one for one, other in held if other.shape == tensor.shape and shares_memory(other, tensor))]),
+        None,
+    )
 
 
 def module_path(module: nn.Module, roots: Roots) -> str:
@@ -131,19 +129,41 @@ def _parameters_in(name: str, root: nn.Module) -> Iterator[tuple[str, torch.Tens
 
 def paths_of_modules(root: nn.Module, name: str) -> Iterator[tuple[str, nn.Module]]:
     """Every module below a root with its path, registered ones first."""
+    return ((path, module) for path, module, _ in _below(root, name))
+
+
+def chain_to(tensor: torch.Tensor, roots: Roots) -> Chain:
+    """The modules that lead to a tensor, its base, or one with the same memory; those in plain containers lead nowhere.
+
+    What a module keeps in a plain attribute is found too.
+    """
+    tensor = tensor if not tensor._is_view() or tensor._base is None else tensor._base
+    for root in roots.values():
+        for _, module, above in _below(root, ""):
+            own = (key for key, one in own_tensors(module) if one is tensor or shares_memory(one, tensor))
+            plain = (key for key, one in dictionary_of(module).items() if one is tensor)
+            links = ((module, key, is_own) for keys, is_own in ((own, True), (plain, False)) for key in keys)
+            link = next(links, None) if all(is_registered for _, _, is_registered in above) else None
+            if link is not None:
+                return (*above, link)
+    return ()
+
+
+def _below(root: nn.Module, name: str) -> Iterator[tuple[str, nn.Module, Chain]]:
+    """Every module below a root with its path, and those that lead to it."""
     seen: set[int] = set()
-    waiting = [(name, root)]
+    waiting: list[tuple[str, nn.Module, Chain]] = [(name, root, ())]
     while waiting:
-        path, module = waiting.pop(0)
+        path, module, above = waiting.pop(0)
         if id(module) in seen:
             continue
         seen.add(id(module))
-        yield path, module
-        children = table_of(module, "_modules")
-        waiting += [(f"{path}.{key}", child) for key, child in children if child is not None]
+        yield path, module, above
+        children = ((key, child) for key, child in table_of(module, "_modules") if child is not None)
+        waiting += [(f"{path}.{key}", child, (*above, (module, key, True))) for key, child in children]
         for key, value in list(dictionary_of(module).items()):
-            if not key.startswith("_"):
-                waiting += _modules_of_container(value, f"{path}.{key}")
+            for inner, one in _modules_of_container(value, f"{path}.{key}") if not key.startswith("_") else ():
+                waiting.append((inner, one, (*above, (module, key, False))))
 
 
 def _modules_of_container(value: object, path: str, depth: int = 0) -> Iterator[tuple[str, nn.Module]]:
@@ -180,12 +200,20 @@ def roots_on(sites: Sequence[Site]) -> dict[str, nn.Module]:
 def _modules_in(names: Mapping[str, object]) -> dict[str, nn.Module]:
     """The modules that variables hold, or plain objects in them; first those that no other one holds, `self` last."""
     found = {key: value for key, value in names.items() if isinstance(value, nn.Module)}
-    for key, value in names.items():
-        if not isinstance(value, (nn.Module, ModuleType, type)) and not key.startswith("__"):
-            own = dictionary_of(value)
-            found.update({f"{key}.{name}": one for name, one in own.items() if isinstance(one, nn.Module)})
+    found.update(in_objects(names))
     inner = {id(one) for module in found.values() for _, one in list(paths_of_modules(module, ""))[1:]}
     return dict(sorted(found.items(), key=lambda item: (id(item[1]) in inner, item[0] == "self")))
+
+
+def in_objects(names: Mapping[str, object]) -> dict[str, nn.Module]:
+    """The modules that attributes of plain objects in variables hold, `trainer.model`."""
+    objects = {
+        key: one
+        for key, one in names.items()
+        if not isinstance(one, (nn.Module, ModuleType, type)) and not key.startswith("__")
+    }
+    parts = ((f"{key}.{name}", one) for key, value in objects.items() for name, one in dictionary_of(value).items())
+    return {path: one for path, one in parts if isinstance(one, nn.Module)}
 
 
 def modules_on(sites: Iterable[Site]) -> list[nn.Module]:
@@ -211,14 +239,11 @@ def _registered(tensor: torch.Tensor, roots: Roots) -> tuple[str, Role | None]:
     """The path and role of the contents of a module; a list that repeats registered tensors does not count."""
     for name, root in roots.items():
         modules = list(paths_of_modules(root, name))
-        for path, module in modules:
-            for key, value in own_tensors(module):
-                if value is tensor:
-                    return f"{path}.{key}", role_in(module, key)
-        for path, module in modules:
-            for key, value in plain_tensors(module):
-                if value is tensor:
-                    return f"{path}.{key}", Role.ATTRIBUTE
+        for tensors_of in (own_tensors, plain_tensors):
+            for path, module in modules:
+                for key, value in tensors_of(module):
+                    if value is tensor:
+                        return f"{path}.{key}", role_in(module, key)
     return "", None
 
 
