@@ -20,7 +20,7 @@ from devlint_guard.advise.companions import companions
 from devlint_guard.advise.device_expressions import device_at, devices_at
 from devlint_guard.advise.edits import Changes, advised, followed_by, merged, preceded_by, replaced, statement_of
 from devlint_guard.advise.left_behind import kept_in_container, module_of, moves_of, tensor_of
-from devlint_guard.explain.cause import Cause, cause_of, last_refused, tensor_on
+from devlint_guard.explain.cause import Cause, cause_of, tensor_on
 from devlint_guard.explain.links import How, Link, steps_of
 from devlint_guard.explain.operands import Met, Scene
 from devlint_guard.explain.trail import trail
@@ -297,7 +297,6 @@ def with_way(scene: Scene, finding: Finding) -> Finding:
         return finding
     first, *others = finding.operands
     tensor = tensor_on(found[0].reader.value(found[1]), first.device)
-    tensor = last_refused(first.device) if tensor is None else tensor
     cause = None if tensor is None else cause_of(tensor, "", None, scene.roots)
     history = cause.steps if cause is not None else steps_of(way_of(scene, first, first.device))
     return replace(finding, operands=(replace(first, history=history), *others))

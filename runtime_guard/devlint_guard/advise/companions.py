@@ -54,9 +54,9 @@ def _candidates(astray: Astray, others: Sequence[Met]) -> Iterator[Found]:
     if not astray.links:
         return
     here = astray.links[0]
-    yield from ((here.scope, one.node, How.HERE) for one in others if one.node is not None)
     operation = astray.scene.operation if here.scope.site is astray.scene.user else None
-    yield from ((here.scope, one.node, How.HERE) for one in (operation.terms if operation else ()))
+    nodes = [*(one.node for one in others), *(one.node for one in (operation.terms if operation else ()))]
+    yield from ((here.scope, node, How.HERE) for node in nodes if node is not None)
     yield from ((here.scope, node, How.HERE) for node in _in_same_expression(astray, here))
     for link in astray.links:
         if link.how is How.PASSED and link.scope.site is not None:
@@ -67,28 +67,33 @@ def _candidates(astray: Astray, others: Sequence[Met]) -> Iterator[Found]:
 
 def _in_same_expression(astray: Astray, here: Link) -> Iterator[ast.expr]:
     """What the result of the failing operation meets on its line."""
-    operation = astray.scene.operation
-    statement = None if operation is None else statement_of(here.scope, operation.node)
-    inside = None if operation is None else operation.node
+    inside = None if astray.scene.operation is None else astray.scene.operation.node
+    statement = None if inside is None else statement_of(here.scope, inside)
     parents = {id(child): node for node in ast.walk(statement or ast.Pass()) for child in ast.iter_child_nodes(node)}
     while inside is not None and id(inside) in parents:
         outer = parents[id(inside)]
-        if isinstance(outer, (ast.BinOp, ast.Compare)):
-            parts = [outer.left, *([outer.right] if isinstance(outer, ast.BinOp) else outer.comparators)]
-            yield from (one for one in parts if one is not inside)
-        elif isinstance(outer, ast.Call):
-            yield from (one for one in outer.args if one is not inside)
-            yield from (one.value for one in outer.keywords if one.value is not inside)
+        yield from (one for one in _parts(outer) if one is not inside)
         inside = outer if isinstance(outer, ast.expr) else None
+
+
+def _parts(node: ast.AST) -> list[ast.expr]:
+    """The values that an operation combines, or that a call is given."""
+    match node:
+        case ast.BinOp(left=left, right=right):
+            return [left, right]
+        case ast.Compare(left=left, comparators=others):
+            return [left, *others]
+        case ast.Call(args=args, keywords=keywords):
+            return [*args, *(one.value for one in keywords)]
+    return []
 
 
 def _passed_beside(link: Link) -> Iterator[ast.expr]:
     """The other arguments of the call that passed the value."""
     for node in own_nodes(link.scope.definition) if link.scope.definition is not None else ():
-        if isinstance(node, ast.Call):
-            given = [*node.args, *(one.value for one in node.keywords)]
-            if any(one is link.node for one in given):
-                yield from (one for one in given if one is not link.node and not _is_read_on_cpu(link.scope, one))
+        given = _parts(node) if isinstance(node, ast.Call) else []
+        if any(one is link.node for one in given):
+            yield from (one for one in given if one is not link.node and not _is_read_on_cpu(link.scope, one))
 
 
 def _taken_beside(link: Link) -> Iterator[ast.expr]:
@@ -97,11 +102,8 @@ def _taken_beside(link: Link) -> Iterator[ast.expr]:
     names = {target.id: target for target, _, _ in targets_of(link.statement) if isinstance(target, ast.Name)}
     line = link.scope.site.line if link.scope.site is not None else 0
     for name in names if len(names) > 1 else ():
-        uses = [
-            one
-            for one in own_nodes(link.scope.definition or ast.Pass())
-            if isinstance(one, ast.Name) and one.id == name and one.lineno >= line and isinstance(one.ctx, ast.Load)
-        ]
+        named = (one for one in own_nodes(link.scope.definition or ast.Pass()) if isinstance(one, ast.Name))
+        uses = [one for one in named if one.id == name and one.lineno >= line and isinstance(one.ctx, ast.Load)]
         first = min(uses, key=lambda one: (one.lineno, one.col_offset), default=None)
         if first is not None and not _is_read_on_cpu(link.scope, first):
             yield first

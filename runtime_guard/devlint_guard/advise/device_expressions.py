@@ -52,25 +52,19 @@ def devices_at(
 
 def _known(scope: Scope, node: ast.expr | ast.stmt) -> Iterator[tuple[str, object]]:
     """The variables that are bound when a line is reached, the nearest first."""
-    definition = scope.definition
+    names = (one for one in ast.walk(scope.definition or ast.Pass()) if isinstance(one, ast.Name))
+    targets = [one for one in names if isinstance(one.ctx, ast.Store)]
     before = node if isinstance(node, ast.expr) else ast.copy_location(ast.Name(""), node)
     for name, value in scope.names.items():
         reached = scope.reaching(is_name(name), before)
-        later = list(_targets_after(definition, name, before)) if definition is not None else []
+        # Where it is bound again from this line on, its value then is not the one that it has now.
+        stores = (one for one in targets if one.id == name and one.lineno >= before.lineno)
         is_given = name in scope.parameters or name in scope.code.co_freevars
-        if reached and (None not in reached or is_given) and not later:
+        if reached and (None not in reached or is_given) and not any(True for _ in stores):
             yield name, value
     for name, value in scope.more_names.items() if not scope.is_module else ():
         if name not in scope.code.co_varnames and isinstance(value, (str, torch.device, torch.Tensor, nn.Module)):
             yield name, value
-
-
-def _targets_after(definition: ast.AST, name: str, before: ast.expr) -> Iterator[ast.Name]:
-    """Where a variable is bound again from this line on: its value then is not the one that it has now."""
-    for one in ast.walk(definition):
-        match one:
-            case ast.Name(id=found, ctx=ast.Store(), lineno=line) if found == name and line >= before.lineno:
-                yield one
 
 
 def _text_of_other(scope: Scope, other: ast.expr | None, device: str, names: dict[str, object]) -> str:

@@ -118,11 +118,6 @@ def _stored_late(chain: naming.Chain, wanted: str, event: Event) -> tuple[Event,
     return None
 
 
-def last_refused(kind: str) -> torch.Tensor | None:
-    """The last operand on a type of devices that an operator, or numpy, refused."""
-    return next((one for one in RECORD.refused if one.device.type == kind.partition(":")[0]), None)
-
-
 def device_given(call: ast.Call) -> ast.expr | None:
     """The device that a factory or a move is given; None if it is given none."""
     told = next((one.value for one in call.keywords if one.arg == "device"), None)
@@ -131,10 +126,15 @@ def device_given(call: ast.Call) -> ast.expr | None:
 
 
 def tensor_on(value: object, device: str) -> torch.Tensor | None:
-    """The very tensor that an operator refused: a value, the last refused operand, or a part of a module."""
+    """The very tensor that an operator, or numpy, refused: a value, the last operand, or a part of a module.
+
+    Args:
+        value: it, or what has it; UNKNOWN for a value that is gone.
+        device: where the tensor is; of any number where only the type of the device is told.
+    """
     if isinstance(value, torch.Tensor) and str(value.device) == device:
         return value
-    refused = [one for one in RECORD.refused if str(one.device) == device]
+    refused = [one for one in RECORD.refused if device in (str(one.device), one.device.type)]
     if isinstance(value, nn.Module):
         own = [one for one in registered_in(value) if str(one.device) == device]
         return next(iter([*(one for one in own if any(shares_memory(one, other) for other in refused)), *own]), None)

@@ -88,7 +88,9 @@ def _parts_of_call(reader: Reader, node: ast.Call, device: str) -> Sequence[ast.
         is_made_here = reader.creates(node) and all(reader.device(one) is None for one in node.args)
         if is_made_here or any(keyword.arg == "device" for keyword in node.keywords):
             return []
-        return [one for argument in node.args for one in _elements(argument)]
+        return [
+            one for given in node.args for one in (given.elts if isinstance(given, (ast.List, ast.Tuple)) else [given])
+        ]
     return []
 
 
@@ -98,11 +100,12 @@ def _receiver(reader: Reader, node: ast.Call, func: ast.Attribute, device: str) 
     owner = reader.value(receiver)
     if name in ("items", "values", "get", "pop") and (owner is UNKNOWN or isinstance(owner, dict)):
         return [receiver]
-    if name in MOVES and not _is_of_dtype(reader, node):
+    is_of_dtype = len(node.args) == 1 and not node.keywords and isinstance(reader.value(node.args[0]), torch.dtype)
+    if name in MOVES and not is_of_dtype:
         return []
-    if owner is UNKNOWN and reader.device(receiver) is None:
-        return [receiver] if hasattr(torch.Tensor, name) else []
     is_tensor = isinstance(owner, torch.Tensor) or reader.device(receiver) is not None
+    if owner is UNKNOWN and not is_tensor:
+        return [receiver] if hasattr(torch.Tensor, name) else []
     return [receiver] if is_tensor and may_be_on(reader, receiver, device) else []
 
 
@@ -111,15 +114,6 @@ _HAND_ON: Final = (
     *(copy.copy, copy.deepcopy, torch.autograd.Variable, nn.Parameter),
 )
 """Functions and classes that return their argument, a part of it or a copy, or that share its memory."""
-
-
-def _is_of_dtype(reader: Reader, node: ast.Call) -> bool:
-    """Whether a call of `to` names a dtype alone."""
-    return len(node.args) == 1 and not node.keywords and isinstance(reader.value(node.args[0]), torch.dtype)
-
-
-def _elements(node: ast.expr) -> list[ast.expr]:
-    return list(node.elts) if isinstance(node, (ast.List, ast.Tuple)) else [node]
 
 
 def likely(reader: Reader, nodes: Sequence[ast.expr], device: str) -> ast.expr | None:

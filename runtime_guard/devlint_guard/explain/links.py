@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from torch.utils.data import DataLoader
 
 from devlint_guard.explain.cores import core, inner
 from devlint_guard.finding import Step
@@ -71,9 +70,4 @@ class Link:
 
 def steps_of(links: Sequence[Link]) -> tuple[Step, ...]:
     """The steps of a way, the oldest first. A caller that passes a value on under its own name is no step."""
-    told = links[1:]
-    for number, link in enumerate(told, 1):
-        if link.how is How.TAKEN and isinstance(link.scope.reader.value(link.core("")), DataLoader):
-            told = told[:number]  # it makes its batches out of sight
-            break
-    return tuple(one.step for one in told[::-1] if one.how is not How.PASSED or one.text != one.variable)
+    return tuple(one.step for one in links[:0:-1] if one.how is not How.PASSED or one.text != one.variable)

@@ -193,35 +193,23 @@ def _is_criterion(scene: Scene, value: object = None) -> bool:
 
 
 def _help(scene: Scene, code: str, blamed: Met, other: Met, remedy: Advice | None) -> list[str]:
-    mine = blamed.operand
-    target = _device_expression(other)
+    mine, target = blamed.operand, _device_expression(other)
     if code == "DEV602":
-        return [
-            f"`{mine.name}` has no data: load its checkpoint (is a key missing?) or materialise it with `to_empty`",
-        ]
+        return [f"`{mine.name}` has no data: load its checkpoint (is a key missing?) or materialise it with `to_empty`"]
     if remedy is not None:
         return [remedy.text]
     if code == "DEV206":
         return [MOVE_FIRST]
     if code == "DEV202":
-        return [
-            "keep the modules in `nn.ModuleList` or `nn.ModuleDict`, so that they move with the module that holds them"
-        ]
-    if mine.role is Role.ATTRIBUTE:
-        key = mine.qualified.rpartition(".")[2] or mine.name
-        if key.isidentifier():
-            return [register_as_buffer(key)]
-        return ["keep it as a buffer, not in a container, so that it moves with its module"]
-    if mine.role is Role.MODULE:
-        return [f"move the module to where its input is: `{moved(mine.name, target)}`"]
+        what = "keep the modules in `nn.ModuleList` or `nn.ModuleDict`"
+        return [f"{what}, so that they move with the module that holds them"]
+    key = mine.qualified.rpartition(".")[2] or mine.name
+    if mine.role is Role.ATTRIBUTE and key.isidentifier():
+        return [register_as_buffer(key)]
     if mine.role in (Role.BUFFER, Role.PARAMETER):
         return [f"move the module that holds it, after everything is attached to it: `.to({target})`"]
-    return [f"move it: `{moved(mine.name, target)}`"] if blamed.node is not None and mine.name else []
-
-
-def moved(text: str, device: str) -> str:
-    """The source of a move."""
-    return f"{attached(text)}.to({device})"
+    is_told = mine.name and (blamed.node is not None or mine.role is Role.MODULE)
+    return [f"move it: `{attached(mine.name)}.to({target})`"] if is_told else []
 
 
 def _device_expression(met: Met) -> str:

@@ -19,7 +19,7 @@ from torch import nn
 
 from devlint_guard.program.accelerator import default_device
 from devlint_guard.program.frames import Site, Source, node_at, source_of
-from devlint_guard.program.stored import UNKNOWN, attribute, devices_of, element, tensors_in, tensors_of
+from devlint_guard.program.stored import UNKNOWN, attribute, devices_of, dictionary_of, element, tensors_in, tensors_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,25 +123,23 @@ class Reader:
     def operation(self, node: ast.AST) -> Operation:
         """An operation with its operands."""
         while isinstance(node, (ast.Expr, ast.Await, ast.NamedExpr)) or (
-            isinstance(node, (ast.Return, ast.Assign, ast.AnnAssign)) and node.value is not None and not _stores(node)
+            isinstance(node, (ast.Return, ast.Assign, ast.AnnAssign)) and node.value is not None and not _stored(node)
         ):
             assert node.value is not None
             node = node.value
-        taken = list(self._taken(node))
         terms: list[Term] = []
         unknown: list[Argument] = []
-        for part in taken:
+        for part in self._taken(node):
             found = self.terms(part)
             terms += found
             if not found and self.value(part) is UNKNOWN:
-                unknown.append(Argument(self._source.of(part), part, "", UNKNOWN))
-        return Operation(self._name(node), node, tuple(terms), tuple(unknown), tuple(self._arguments(node)))
+                unknown.append(self._argument(part))
+        arguments = [*map(self._argument, node.args)] if isinstance(node, ast.Call) else []
+        arguments += [self._argument(one.value, one.arg) for one in getattr(node, "keywords", ())]
+        return Operation(self._name(node), node, tuple(terms), tuple(unknown), tuple(arguments))
 
-    def _arguments(self, node: ast.AST) -> Iterator[Argument]:
-        if isinstance(node, ast.Call):
-            given = [("", argument) for argument in node.args] + [(one.arg or "", one.value) for one in node.keywords]
-            for keyword, argument in given:
-                yield Argument(self._source.of(argument), argument, keyword, self.value(argument))
+    def _argument(self, node: ast.expr, keyword: str | None = "") -> Argument:
+        return Argument(self._source.of(node), node, keyword or "", self.value(node))
 
     def _taken(self, node: ast.AST) -> Iterator[ast.expr]:
         """The expressions whose values an operation takes."""
@@ -171,12 +169,8 @@ class Reader:
             case ast.AugAssign():
                 yield from (node.target, node.value)
             case ast.Assign() | ast.AnnAssign():
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                stored = [target for target in targets if isinstance(target, (ast.Subscript, ast.Attribute))]
-                for target in stored:
+                for target in _stored(node):
                     yield from self._taken(target)
-                if not stored and node.value is not None:
-                    yield node.value
             case ast.expr():
                 yield from (child for child in ast.walk(node) if isinstance(child, (ast.Name, ast.Attribute)))
 
@@ -216,10 +210,9 @@ class Reader:
 
     def terms(self, node: ast.expr) -> list[Term]:
         """The tensors, modules and generators that an expression stands for, one for each device of a container."""
-        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-            return [term for element in node.elts for term in self.terms(element)]
-        if isinstance(node, ast.Dict):
-            return [term for value in node.values for term in self.terms(value)]
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict)):
+            parts = node.values if isinstance(node, ast.Dict) else node.elts
+            return [term for part in parts for term in self.terms(part)]
         if isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.Lambda)):
             return []
         text, value = self._source.of(node), self.value(node)
@@ -243,13 +236,10 @@ class Reader:
             case ast.Constant():
                 return node.value
             case ast.Name():
-                for names in (self._locals, self._globals):
-                    if node.id in names:
-                        return names[node.id]
-                builtins = self._globals.get("__builtins__")
-                if isinstance(builtins, dict):  # as in any file but the one that is run
-                    return builtins.get(node.id, UNKNOWN)
-                return getattr(builtins, node.id, UNKNOWN) if isinstance(builtins, types.ModuleType) else UNKNOWN
+                found = self._globals.get("__builtins__")  # a module in the file that is run, a dictionary in others
+                builtins = found if isinstance(found, dict) else dictionary_of(found)
+                tables = (self._locals, self._globals, builtins)
+                return next((names[node.id] for names in tables if node.id in names), UNKNOWN)
             case ast.Attribute():
                 owner = self.value(node.value)
                 return UNKNOWN if owner is UNKNOWN else attribute(owner, node.attr)
@@ -260,9 +250,8 @@ class Reader:
                 return -number
             case ast.NamedExpr():
                 return self.value(node.value)
-            case ast.Call(keywords=[]) if self.value(node.func) is torch.device:
-                values = [self.value(argument) for argument in node.args]
-                return as_device(values[0]) or UNKNOWN if len(values) == 1 else UNKNOWN
+            case ast.Call(args=[named], keywords=[]) if self.value(node.func) is torch.device:
+                return as_device(self.value(named)) or UNKNOWN
         return UNKNOWN
 
     # --- devices of what has no value any more ---
@@ -279,9 +268,9 @@ class Reader:
                 return self._device_of_call(node)
             case ast.BinOp():
                 return _common(self.device(node.left), self.device(node.right))
-            case ast.UnaryOp(operand=inner) | ast.Compare(left=inner):
+            case ast.UnaryOp(operand=inner) | ast.Compare(left=inner) | ast.Subscript(value=inner):
                 return self.device(inner)
-            case ast.Subscript(value=inner) | ast.NamedExpr(value=inner):
+            case ast.NamedExpr(value=inner):
                 return self.device(inner)
             case ast.Attribute(value=inner, attr=name) if name in _SAME_DEVICE_ATTRIBUTES:
                 return self.device(inner)
@@ -296,8 +285,6 @@ class Reader:
             return default_device()
         if getattr(function, "__module__", None) == "torch.cuda" and function.__name__.endswith("Tensor"):  # type: ignore[attr-defined]
             return torch.device("cuda")
-        if any(function is one for one in (torch.autograd.Variable, nn.Parameter)) and node.args:
-            return self.device(node.args[0])
         if function is torch.load:
             located = keywords.get("map_location", node.args[1] if len(node.args) > 1 else None)
             return None if located is None else as_device(self.value(located))
@@ -308,19 +295,17 @@ class Reader:
                 return torch.device("cuda", function.output_device)  # it gathers its results there
             devices = devices_of(function)
             return torch.device(devices[0]) if len(devices) == 1 else None
-        if function is UNKNOWN or isinstance(function, types.MethodDescriptorType | types.BuiltinMethodType):
-            method = self._device_of_method(node)
-            if method is not None:
-                return method
+        is_method = function is UNKNOWN or isinstance(function, types.MethodDescriptorType | types.BuiltinMethodType)
+        if is_method and (found := self._device_of_method(node)) is not None:
+            return found
         if self._is_factory(node):
             name = str(getattr(function, "__name__", ""))
             made: torch.Tensor | None = getattr(torch, name)() if name.endswith("Tensor") else None
             return default_device() if made is None else made.device
         if function is torch.from_numpy:
             return torch.device("cpu")
-        if _is_torch_function(function):
-            found = [self.device(argument) for argument in node.args]
-            return next((device for device in found if device is not None), None)
+        if _is_torch_function(function) or any(function is one for one in (torch.autograd.Variable, nn.Parameter)):
+            return next(filter(None, map(self.device, node.args)), None)
         return None
 
     def _device_of_method(self, node: ast.Call) -> torch.device | None:
@@ -338,14 +323,10 @@ class Reader:
             return receiver if isinstance(target, torch.dtype) else as_device(target)
         return torch.device("cuda") if node.func.attr == "cuda" else receiver
 
-    def creates(self, node: ast.Call) -> str:
-        """How a call that creates a tensor is told a device: by a `keyword` or a later `move`; else empty."""
+    def creates(self, node: ast.Call) -> bool:
+        """Whether a call creates a tensor."""
         function = self.value(node.func)
-        if name := _factory(function):
-            # The old constructors take no device, and a generator draws only on devices of its own type.
-            drawn = any(one.arg == "generator" and self.value(one.value) is not None for one in node.keywords)
-            return "move" if drawn or name.endswith("Tensor") else "keyword"
-        return "move" if _is_torchs(function, "from_numpy") else ""
+        return bool(_factory(function)) or _is_torchs(function, "from_numpy")
 
     def _is_factory(self, node: ast.expr) -> bool:
         """Whether a call creates a tensor from no other, with no device given."""
@@ -382,9 +363,10 @@ def attached(text: str) -> str:
     return text if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)) else f"({text})"
 
 
-def _stores(node: ast.Return | ast.Assign | ast.AnnAssign) -> bool:
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    return any(isinstance(target, (ast.Subscript, ast.Attribute)) for target in targets)
+def _stored(node: ast.AST) -> list[ast.expr]:
+    """The elements and attributes that a statement assigns."""
+    targets = getattr(node, "targets", [getattr(node, "target", None)])
+    return [one for one in targets if isinstance(one, (ast.Subscript, ast.Attribute))]
 
 
 def _is_torch_function(function: object) -> bool:
@@ -424,15 +406,13 @@ def _grouped(text: str, node: ast.expr, tensors: list[tuple[str, torch.Tensor]])
     groups: dict[str, list[tuple[str, torch.Tensor]]] = {}
     for path, tensor in tensors:
         groups.setdefault(str(tensor.device), []).append((path, tensor))
-    if len(groups) == 1:
-        (device,) = groups
-        path, tensor = groups[device][0]
-        return [Term(text + (path if len(groups[device]) == 1 else ""), node, device, tensor)]
-    total = sum(map(len, groups.values()))
-    return [
-        Term(text + found[0][0], node, device, found[0][1], share=f"{len(found)} of {total}")
-        for device, found in groups.items()
-    ]
+    terms = []
+    for device, found in groups.items():
+        path, tensor = found[0]
+        is_told = len(groups) > 1 or len(tensors) == 1
+        share = f"{len(found)} of {len(tensors)}" if len(groups) > 1 else ""
+        terms.append(Term(text + (path if is_told else ""), node, device, tensor, share))
+    return terms
 
 
 _SAME_DEVICE_ATTRIBUTES: Final = frozenset("T mT H mH real imag data grad values indices".split())

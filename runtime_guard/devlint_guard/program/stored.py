@@ -63,14 +63,11 @@ def element(owner: object, key: object) -> object:
     if isinstance(owner, UserDict):
         owner = owner.data
     plain = type(owner).__getitem__ if isinstance(owner, (list, tuple, dict)) else None
-    if plain not in (list.__getitem__, tuple.__getitem__, dict.__getitem__):
-        return UNKNOWN
-    if not isinstance(key, (int, str, bytes)):
-        return UNKNOWN
+    found: object = UNKNOWN
+    is_plain = plain in (list.__getitem__, tuple.__getitem__, dict.__getitem__) and isinstance(key, (int, str, bytes))
     with contextlib.suppress(LookupError, TypeError):
-        found: object = owner[key]  # type: ignore[index]
-        return found
-    return UNKNOWN
+        found = owner[key] if is_plain else UNKNOWN  # type: ignore[index]
+    return found
 
 
 def is_same_or_view(one: torch.Tensor, other: torch.Tensor) -> bool:
@@ -140,7 +137,7 @@ def modules_in(root: nn.Module) -> Iterator[nn.Module]:
         if id(module) not in seen:
             seen.add(id(module))
             yield module
-            waiting += [one for one in reversed(_table(module, "_modules")) if isinstance(one, nn.Module)]
+            waiting += [one for _, one in reversed(table_of(module, "_modules")) if isinstance(one, nn.Module)]
 
 
 def parts_of(owner: object) -> dict[str, object]:
@@ -159,13 +156,13 @@ def registered_in(root: nn.Module) -> list[torch.Tensor]:
     found: dict[int, torch.Tensor] = {}
     for name in ("_parameters", "_buffers"):
         for module in modules_in(root):
-            found.update({id(one): one for one in _table(module, name) if isinstance(one, torch.Tensor)})
+            found.update({id(one): one for _, one in table_of(module, name) if isinstance(one, torch.Tensor)})
     return list(found.values())
 
 
 def has_parameters(root: nn.Module) -> bool:
     """Whether a module or one below it has a parameter."""
-    return any(one is not None for module in modules_in(root) for one in _table(module, "_parameters"))
+    return any(one is not None for module in modules_in(root) for _, one in table_of(module, "_parameters"))
 
 
 def device_of_part(text: str, root: nn.Module) -> str:
@@ -189,10 +186,6 @@ def _first_tensor(root: nn.Module, above: tuple[nn.Module, ...]) -> str:
             if key and (rest or isinstance(part, torch.Tensor)):
                 return key + rest
     return ""
-
-
-def _table(module: nn.Module, name: str) -> list[object]:
-    return [value for _, value in table_of(module, name)]
 
 
 def table_of(module: nn.Module, name: str) -> list[tuple[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable
+from traceback import walk_tb
 from types import FrameType, TracebackType
 from typing import Final, TypeVar
 
@@ -35,9 +36,8 @@ def protected(work: Callable[[], T], failed: Callable[[str], object]) -> T | Non
     except Exception as problem:
         if is_of_the_program(problem):
             raise
-        line = f"{FAILED}, which is a bug of devlint: {_text_of(problem)}"
-    with contextlib.suppress(Exception):
-        failed(line)
+        with contextlib.suppress(Exception):
+            failed(f"{FAILED}, which is a bug of devlint: {_text_of(problem)}")
     return None
 
 
@@ -51,14 +51,8 @@ def is_of_the_program(problem: Exception) -> bool:
 
     A handler of a signal has raised it: a function of the user's that was given a frame.
     """
-    try:
-        traceback = problem.__traceback__
-        while traceback is not None:
-            if _is_handler(traceback.tb_frame):
-                return True
-            traceback = traceback.tb_next
-    except Exception:
-        return False
+    with contextlib.suppress(Exception):
+        return any(_is_handler(frame) for frame, _ in walk_tb(problem.__traceback__))
     return False
 
 
@@ -93,9 +87,11 @@ class Undisturbed:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
         self._unseen.__exit__(kind, error, traceback)
-        if not isinstance(error, Exception) or isinstance(error, (GuardError, DevlintWarning)):
-            return False
-        if is_of_the_program(error):
+        if (
+            not isinstance(error, Exception)
+            or isinstance(error, (GuardError, DevlintWarning))
+            or is_of_the_program(error)
+        ):
             return False
         # Where the program has gone so deep that the guard finds no room, its own next calls fail by themselves.
         if self._failed is not None and not isinstance(error, RecursionError):
