@@ -88,9 +88,8 @@ def _parts_of_call(reader: Reader, node: ast.Call, device: str) -> Sequence[ast.
         is_made_here = reader.creates(node) and all(reader.device(one) is None for one in node.args)
         if is_made_here or any(keyword.arg == "device" for keyword in node.keywords):
             return []
-        return [
-            one for given in node.args for one in (given.elts if isinstance(given, (ast.List, ast.Tuple)) else [given])
-        ]
+        lists = (one.elts if isinstance(one, (ast.List, ast.Tuple)) else [one] for one in node.args)
+        return [one for elements in lists for one in elements]
     return []
 
 

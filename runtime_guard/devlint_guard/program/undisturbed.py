@@ -87,11 +87,8 @@ class Undisturbed:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
         self._unseen.__exit__(kind, error, traceback)
-        if (
-            not isinstance(error, Exception)
-            or isinstance(error, (GuardError, DevlintWarning))
-            or is_of_the_program(error)
-        ):
+        is_own = isinstance(error, (GuardError, DevlintWarning))
+        if not isinstance(error, Exception) or is_own or is_of_the_program(error):
             return False
         # Where the program has gone so deep that the guard finds no room, its own next calls fail by themselves.
         if self._failed is not None and not isinstance(error, RecursionError):
