@@ -52,7 +52,6 @@ NEVER_WHILE_EXPLAINING = {
     "findings.explanation.forget_note": "makes room for another explanation",
     "program.frames.Caller": "notes a line for the ledger",
     "program.frames.caller_of": "notes a line for the ledger",
-    "program.frames.line_in_code": "is for code without columns, and for the ledger",
     "program.naming.ByVariable.__init__": "begins with a guard",
     "program.naming.ByVariable.__len__": "begins with a guard",
     "program.naming.ByVariable.__getitem__": "names modules for a report",
