@@ -6,7 +6,6 @@ import ast
 import functools
 import sys
 from collections.abc import Callable, Iterator
-from types import CodeType, FrameType
 from typing import Any
 
 import torch
@@ -14,10 +13,11 @@ from torch import Tensor
 from torch._guards import TracingContext
 from torch.utils._device import _device_constructors
 
+from devlint_guard.program.frames import user_frame
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.record.events import Event
 from devlint_guard.record.recorder import RECORD
-from devlint_guard.record.stacks import Entry, can_read, user_frame
+from devlint_guard.record.stacks import Entry, can_read
 
 LIKE = ("empty_like", "full_like", "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like")
 NEW = ("new_empty", "new_full", "new_ones", "new_tensor", "new_zeros")
@@ -66,9 +66,11 @@ def _noting(function: Callable[..., Any], by: str) -> Callable[..., Any]:
 
 def _source() -> Event | None:
     """The event of the tensor whose `.device` the user's line gives the factory."""
-    frame = user_frame()
-    path = () if frame is None or not can_read(frame) else _path(frame.f_code, frame.f_lasti, frame)
-    if frame is None or not path:
+    frame = user_frame(sys._getframe())
+    if frame is None or not can_read(frame):
+        return None
+    path = _path_in(Entry(frame.f_code, frame.f_lasti, frame.f_lineno))
+    if not path:
         return None
     value: Any = frame.f_locals.get(path[0], frame.f_globals.get(path[0]))
     for name in path[1:]:
@@ -76,16 +78,7 @@ def _source() -> Event | None:
     return RECORD.of(value) if isinstance(value, Tensor) else None
 
 
-def _path(code: CodeType, instruction: int, frame: FrameType) -> tuple[str, ...]:
-    known = _paths.get((code, instruction))
-    if known is None:
-        known = _paths[code, instruction] = _path_in(Entry(code, instruction, frame.f_lineno))
-    return known
-
-
-_paths: dict[tuple[CodeType, int], tuple[str, ...]] = {}
-
-
+@functools.cache
 def _path_in(entry: Entry) -> tuple[str, ...]:
     """The names of `x.y` in a call with `device=x.y.device`."""
     call = entry.call

@@ -12,9 +12,8 @@ from typing import Any
 import torch
 
 from devlint_guard.program.replacements import Replacements
-from devlint_guard.record import factories, loaders, moves, stores
+from devlint_guard.record import factories, loaders, moves, stacks, stores
 from devlint_guard.record.recorder import RECORD
-from devlint_guard.record.stacks import READING
 from devlint_guard.requirement import is_full
 
 _lock = threading.RLock()
@@ -35,7 +34,7 @@ def begin(*, is_whole: bool = False) -> None:
             # In older releases, Dynamo does not know factories that were replaced when it was imported.
             if is_whole or (is_full() and not _has_compiled()):
                 factories.install(_factories)
-                _replaced.put(torch, "compile", _compiling(torch.compile))
+                _replaced.around(torch, "compile", _compile)
             for part in (moves, loaders, stores):
                 part.install(_replaced)
             RECORD.is_on = True
@@ -53,22 +52,16 @@ def end() -> None:
             RECORD.forget()
 
 
+@functools.cache
 def keep_on() -> None:
     """Records until the process ends."""
-    global _is_kept_on
-    if not _is_kept_on:
-        _is_kept_on = True
-        begin()
-
-
-_is_kept_on = False
+    begin()
 
 
 def let_go() -> None:
     """Takes back what `keep_on` has done."""
-    global _is_kept_on
-    if _is_kept_on:
-        _is_kept_on = False
+    if keep_on.cache_info().currsize:
+        keep_on.cache_clear()
         end()
 
 
@@ -83,25 +76,21 @@ def _has_compiled() -> bool:
     return any(one is not None for one in backends.values())
 
 
-def _compiling(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def compile(*args: Any, **kwargs: Any) -> Any:
-        _factories.undo()
-        RECORD.apart()
-        return original(*args, **kwargs)
-
-    return compile
+def _compile(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    _factories.undo()
+    RECORD.apart()
+    return original(*args, **kwargs)
 
 
 @contextlib.contextmanager
 def recording() -> Iterator[None]:
     """Records all there is while the body runs: also what the user's files store that are read there."""
     begin(is_whole=True)
-    followed, READING.is_on = Replacements(), True
+    followed, stacks.reads_variables = Replacements(), True
     try:
         stores.follow(followed)
         yield
     finally:
-        READING.is_on = False
+        stacks.reads_variables = False
         followed.undo()
         end()

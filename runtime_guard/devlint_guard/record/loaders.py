@@ -14,46 +14,24 @@ from devlint_guard.program.replacements import Replacements
 from devlint_guard.program.stored import registered_in, tensors_in, tensors_of
 from devlint_guard.record import stacks
 from devlint_guard.record.events import Event, Kind
-from devlint_guard.record.recorder import RECORD
+from devlint_guard.record.recorder import RECORD, doing
 from devlint_guard.record.storages import Place
 
 
 def install(replaced: Replacements) -> None:
     """Replaces what gives batches and reads checkpoints."""
-    replaced.put(_BaseDataLoaderIter, "__next__", _giving(_BaseDataLoaderIter.__next__))
-    replaced.put(torch, "load", _loading(torch.load))
+    replaced.around(_BaseDataLoaderIter, "__next__", functools.partial(_noting, Kind.BATCH, "DataLoader", "batch"))
+    replaced.around(torch, "load", functools.partial(_noting, Kind.LOADED, "torch.load", "applying"))
 
 
-def _giving(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def following(self: Any) -> Any:
-        if not RECORD.is_listening or RECORD.thread.batch is not None:
-            return original(self)
-        event = RECORD.thread.batch = Event(Kind.BATCH, "DataLoader", stacks.stack())
-        try:
-            result = original(self)
-        finally:
-            RECORD.thread.batch = None
-        _note(result, event)
-        return result
-
-    return following
-
-
-def _loading(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def load(*args: Any, **kwargs: Any) -> Any:
-        if not RECORD.is_listening or RECORD.thread.applying is not None:
-            return original(*args, **kwargs)
-        event = RECORD.thread.applying = Event(Kind.LOADED, "torch.load", stacks.stack())
-        try:
-            result = original(*args, **kwargs)
-        finally:
-            RECORD.thread.applying = None
-        _note(result, event)
-        return result
-
-    return load
+def _noting(kind: Kind, by: str, mark: str, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    if not RECORD.is_listening or getattr(RECORD.thread, mark) is not None:
+        return original(*args, **kwargs)
+    event = Event(kind, by, stacks.stack())
+    with doing(RECORD.thread, **{mark: event}):
+        result = original(*args, **kwargs)
+    _note(result, event)
+    return result
 
 
 def _note(value: Any, event: Event) -> None:

@@ -15,7 +15,7 @@ from devlint_guard.program.replacements import Replacements
 from devlint_guard.program.stored import registered_in
 from devlint_guard.record import stacks
 from devlint_guard.record.events import Event, Kind
-from devlint_guard.record.recorder import RECORD
+from devlint_guard.record.recorder import RECORD, doing
 from devlint_guard.record.storages import Place
 
 METHODS = ("to", "cuda", "cpu", "xpu")
@@ -26,12 +26,11 @@ def install(replaced: Replacements) -> None:
     for name in METHODS:
         replaced.put(Tensor, name, _moving(getattr(Tensor, name)))
     for kind in (Tensor, nn.Parameter):
-        replaced.put(kind, "__deepcopy__", _copying(kind.__deepcopy__))
-    replaced.put(nn.Module, "_apply", _applying(nn.Module._apply))
-    replaced.put(torch.cuda, "_lazy_init", _starting(torch.cuda._lazy_init))
-    replaced.put(DeviceContext, "__init__", _choosing(DeviceContext.__init__))
-    autograd: Any = torch.autograd
-    replaced.put(autograd, "_make_grads", _muting(autograd._make_grads))
+        replaced.around(kind, "__deepcopy__", _copy)
+    replaced.around(nn.Module, "_apply", _apply)
+    replaced.around(torch.cuda, "_lazy_init", _start)
+    replaced.around(DeviceContext, "__init__", _choose)
+    replaced.around(torch.autograd, "_make_grads", _make_quietly)
 
 
 def _moving(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,41 +50,30 @@ def _moving(original: Callable[..., Any]) -> Callable[..., Any]:
     return move
 
 
-def _copying(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def __deepcopy__(self: Tensor, memo: Any) -> Any:  # noqa: N807 (its name, for tracebacks)
-        known = id(self) in memo
-        result = original(self, memo)
-        if not known and RECORD.is_on:
-            RECORD.created(result, "copy.deepcopy", lambda: RECORD.of(self))
-        return result
-
-    return __deepcopy__
+def _copy(original: Callable[..., Any], self: Tensor, memo: Any) -> Any:
+    is_known = id(self) in memo
+    result = original(self, memo)
+    if not is_known:
+        RECORD.created(result, "copy.deepcopy", lambda: RECORD.of(self))
+    return result
 
 
-def _applying(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def _apply(self: nn.Module, fn: Any, *args: Any, **kwargs: Any) -> Any:
-        if not RECORD.is_listening or RECORD.thread.applying is not None:
-            return original(self, fn, *args, **kwargs)
-        before = {id(one): one.device for one in registered_in(self)}
-        event = Event(Kind.MODULE, type(self).__name__, stacks.stack())
-        RECORD.thread.applying = event
-        try:
-            result = original(self, fn, *args, **kwargs)
-        finally:
-            RECORD.thread.applying = None
-        # `to_empty` and a move of what has no tensor yet are no moves of tensors.
-        for one in registered_in(self):
-            if before.get(id(one)) not in (None, one.device):
-                event.before, event.after = before[id(one)], one.device
-                RECORD.put_there(one, Place(None, event))
-        if event.after is None:
-            event.after = _target_of(fn)
-        RECORD.applied(self, event)
-        return result
-
-    return _apply
+def _apply(original: Callable[..., Any], self: nn.Module, fn: Any, *args: Any, **kwargs: Any) -> Any:
+    if not RECORD.is_listening or RECORD.thread.applying is not None:
+        return original(self, fn, *args, **kwargs)
+    before = {id(one): one.device for one in registered_in(self)}
+    event = Event(Kind.MODULE, type(self).__name__, stacks.stack())
+    with doing(RECORD.thread, applying=event):
+        result = original(self, fn, *args, **kwargs)
+    # `to_empty` and a move of what has no tensor yet are no moves of tensors.
+    for one in registered_in(self):
+        if before.get(id(one)) not in (None, one.device):
+            event.before, event.after = before[id(one)], one.device
+            RECORD.put_there(one, Place(None, event))
+    if event.after is None:
+        event.after = _target_of(fn)
+    RECORD.applied(self, event)
+    return result
 
 
 def _target_of(function: Any) -> Any:
@@ -103,36 +91,20 @@ def _target_of(function: Any) -> Any:
     return torch.device("cpu") if "cpu" in code.co_names else None
 
 
-def _starting(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def _lazy_init() -> None:
-        original()
-        RECORD.apart()
-
-    return _lazy_init
+def _start(original: Callable[..., Any]) -> None:
+    original()
+    RECORD.apart()
 
 
-def _muting(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns what makes helper tensors in each step, which are no tensors of the program's."""
-
-    @functools.wraps(original)
-    def quiet(*args: Any, **kwargs: Any) -> Any:
-        before, RECORD.thread.is_muted = RECORD.thread.is_muted, True
-        try:
-            return original(*args, **kwargs)
-        finally:
-            RECORD.thread.is_muted = before
-
-    return quiet
+def _make_quietly(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Makes helper tensors of each step, which are no tensors of the program's."""
+    with doing(RECORD.thread, is_muted=True):
+        return original(*args, **kwargs)
 
 
-def _choosing(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def chosen(self: Any, device: Any) -> None:
-        original(self, device)
-        if RECORD.is_listening and threading.current_thread() is threading.main_thread():
-            RECORD.default = Event(Kind.DEFAULT, "default device", stacks.stack(), after=self.device)
-            if torch.device(device).type != "cpu":
-                RECORD.apart(self.device)
-
-    return chosen
+def _choose(original: Callable[..., Any], self: Any, device: Any) -> None:
+    original(self, device)
+    if RECORD.is_listening and threading.current_thread() is threading.main_thread():
+        RECORD.default = Event(Kind.DEFAULT, "default device", stacks.stack(), after=self.device)
+        if torch.device(device).type != "cpu":
+            RECORD.apart(self.device)

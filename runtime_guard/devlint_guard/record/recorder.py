@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
-import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FrameType
 from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
 from torch._C import DisableTorchFunction
+from torch.utils.weak import WeakIdKeyDictionary
 
 from devlint_guard.program.stored import modules_in
 from devlint_guard.program.undisturbed import is_of_the_program
 from devlint_guard.record import stacks
 from devlint_guard.record.events import Event, Kind
-from devlint_guard.record.storages import PLACES, UNKNOWN, Place, Storages, place_of, storage_of
-
-_modes = torch._C._len_torch_function_stack
-_PLAIN = frozenset({Tensor, nn.Parameter})
+from devlint_guard.record.storages import PLACES, PLAIN, UNKNOWN, Place, Storages, function_modes, place_of, storage_of
 
 MOST_MOVES = 4
 """So many of the last moves of a module are kept."""
@@ -43,6 +41,22 @@ class _Thread(threading.local):
     is_muted = False
 
 
+def flat(values: Iterable[Any]) -> list[Any]:
+    """The arguments of an operator, and the elements of lists instead of the lists."""
+    return [one for value in values for one in (value if value.__class__ is list else (value,))]
+
+
+@contextlib.contextmanager
+def doing(thread: threading.local, **marks: Any) -> Iterator[None]:
+    """While the body runs, the calling thread has other marks."""
+    before = {name: getattr(thread, name) for name in marks}
+    vars(thread).update(marks)
+    try:
+        yield
+    finally:
+        vars(thread).update(before)
+
+
 Method = TypeVar("Method", bound=Callable[..., None])
 
 
@@ -54,7 +68,7 @@ def _quietly(method: Method) -> Method:
         if not self.is_on:
             return
         try:
-            if not _modes() and all(one.__class__ in _PLAIN or not isinstance(one, Tensor) for one in args):
+            if not function_modes() and all(one.__class__ in PLAIN or not isinstance(one, Tensor) for one in args):
                 method(self, *args)
             else:
                 with DisableTorchFunction():
@@ -90,8 +104,8 @@ class Recorder:
         self.has_meta = False
         self.thread = _Thread()
         self._times: dict[tuple[int, int], int] = {}
-        self._stores: dict[int, tuple[weakref.ref[nn.Module], dict[str, Event]]] = {}
-        self._applied: dict[int, tuple[weakref.ref[nn.Module], list[Event]]] = {}
+        self._stores: Any = WeakIdKeyDictionary()
+        self._applied: Any = WeakIdKeyDictionary()
 
     def forget(self) -> None:
         """Drops everything that was noted."""
@@ -158,11 +172,10 @@ class Recorder:
         if self.thread.batch is not None:
             latest = Place(None, self.thread.batch)
         else:
-            for value in operands:
-                for one in value if value.__class__ is list else (value,):
-                    place = place_of(one) if isinstance(one, Tensor) else latest
-                    if place.origin is not None and place.number > latest.number:
-                        latest = place if place.origin.after in (None, one.device) else latest
+            for one in flat(operands):
+                place = place_of(one) if isinstance(one, Tensor) else latest
+                if place.origin is not None and place.number > latest.number:
+                    latest = place if place.origin.after in (None, one.device) else latest
         self.inherited(result, latest)
 
     def inherited(self, result: Any, place: Place) -> None:
@@ -203,25 +216,17 @@ class Recorder:
         if event.after is None:
             return
         for one in modules_in(module):
-            entry = self._applied.get(id(one))
-            if entry is None:
-                gone = functools.partial(self._applied.pop, id(one))
-                entry = self._applied[id(one)] = (weakref.ref(one, gone), [])
-            entry[1].append(event)
-            del entry[1][:-MOST_MOVES]
+            moves = self._applied.setdefault(one, [])
+            moves.append(event)
+            del moves[:-MOST_MOVES]
         if event.after.type != "cpu" or event.before not in (None, event.after):
             self.apart(event.after)
 
     @_quietly
     def stored(self, owner: nn.Module, name: str, value: object) -> None:
         """A module has registered a tensor or a module, or keeps one in an attribute."""
-        if not self.is_listening:
-            return
-        entry = self._stores.get(id(owner))
-        if entry is None:
-            gone = functools.partial(self._stores.pop, id(owner))
-            entry = self._stores[id(owner)] = (weakref.ref(owner, gone), {})
-        entry[1][name] = Event(Kind.STORED, name, stacks.stack())
+        if self.is_listening:
+            self._stores.setdefault(owner, {})[name] = Event(Kind.STORED, name, stacks.stack())
 
     @_quietly
     def kept(self, values: list[Tensor]) -> None:
@@ -241,13 +246,11 @@ class Recorder:
 
     def store_of(self, owner: nn.Module, name: str) -> Event | None:
         """Where a module was given what it has under a name."""
-        entry = self._stores.get(id(owner))
-        return entry[1].get(name) if entry is not None and entry[0]() is owner else None
+        return self._stores.get(owner, {}).get(name)  # type: ignore[no-any-return]
 
     def moves_of(self, owner: nn.Module) -> list[Event]:
         """The last moves of a module, the oldest first."""
-        entry = self._applied.get(id(owner))
-        return list(entry[1]) if entry is not None and entry[0]() is owner else []
+        return list(self._applied.get(owner, ()))
 
     def keep_of(self, tensor: Tensor) -> Event | None:
         """Where the program kept a tensor in an object, after the event that decided its device."""

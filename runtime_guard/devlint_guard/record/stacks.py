@@ -96,15 +96,6 @@ def forget() -> None:
     _devices.clear()
 
 
-def is_user(frame: FrameType) -> bool:
-    """Whether a frame runs the user's own code."""
-    code = frame.f_code
-    found = _user.get(id(code))
-    if found is None:
-        found = _user[id(code)] = is_user_code(code, frame.f_globals.get("__name__")), code
-    return found[0]
-
-
 def stack() -> Stack:
     """The innermost of the user's frames that are running."""
     found: list[Entry] = []
@@ -113,7 +104,9 @@ def stack() -> Stack:
     while frame is not None:
         code = frame.f_code
         known = _user.get(id(code))
-        if is_user(frame) if known is None else known[0]:
+        if known is None:
+            known = _user[id(code)] = is_user_code(code, frame.f_globals.get("__name__")), code
+        if known[0]:
             if (id(code), frame.f_lasti) not in _devices and can_read(frame):
                 devices = {key: one for key, one in frame.f_globals.items() if isinstance(one, (str, torch.device))}
                 _devices[id(code), frame.f_lasti] = devices_in({**devices, **frame.f_locals})
@@ -131,23 +124,11 @@ def can_read(frame: FrameType) -> bool:
     Before CPython 3.13, a frame that was asked for its variables keeps them alive, and changes what `locals()` has
     returned before: only a rehearsal asks, and no function that calls `locals`.
     """
-    return sys.version_info >= (3, 13) or (READING.is_on and "locals" not in frame.f_code.co_names)
+    return sys.version_info >= (3, 13) or (reads_variables and "locals" not in frame.f_code.co_names)
 
 
-class _Reading:
-    is_on = False
-
-
-READING = _Reading()
+reads_variables = False
 """Switched on by a rehearsal."""
-
-
-def user_frame() -> FrameType | None:
-    """The innermost of the user's frames that are running."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not is_user(frame):
-        frame = frame.f_back
-    return frame
 
 
 def shortened(text: str) -> str:

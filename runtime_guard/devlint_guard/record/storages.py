@@ -18,9 +18,9 @@ from devlint_guard.record.events import Event
 _C: Any = torch._C
 _address = _C._storage_address
 _storage_of = _C.TensorBase.untyped_storage
-_modes = _C._len_torch_function_stack
+function_modes = _C._len_torch_function_stack
 _Storage: Any = torch.UntypedStorage
-_PLAIN = frozenset({Tensor, torch.nn.Parameter})
+PLAIN: Final = frozenset({Tensor, torch.nn.Parameter})
 
 _FIRST_LIMIT = 512
 """So few entries stay in the processor's cache, together with the storages that their references keep."""
@@ -90,7 +90,7 @@ class Storages(Generic[Value]):
 def storage_of(tensor: Tensor) -> Any:
     """The storage of a tensor; None for a tensor without memory of its own."""
     try:
-        if tensor.__class__ in _PLAIN and not _modes():
+        if tensor.__class__ in PLAIN and not function_modes():
             return _storage_of(tensor)
         with _C.DisableTorchFunction():
             return _storage_of(tensor)

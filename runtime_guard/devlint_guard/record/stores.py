@@ -50,15 +50,13 @@ def _storing(original: Callable[..., Any]) -> Callable[..., Any]:
 def follow(replaced: Replacements) -> None:
     """Lets the user's files that are read from now on tell what they store."""
     setattr(builtins, _KEPT, _kept)  # for good: what was compiled so may run on
-    get_code = SourceFileLoader.get_code
+    replaced.around(SourceFileLoader, "get_code", _code_of)
 
-    @functools.wraps(get_code)
-    def code(self: SourceFileLoader, fullname: str) -> CodeType | None:
-        if type(self).get_code is not code or is_installed(self.path):
-            return get_code(self, fullname)
-        return compiled(self.get_data(self.path), self.path)
 
-    replaced.put(SourceFileLoader, "get_code", code)
+def _code_of(get_code: Callable[..., Any], self: SourceFileLoader, fullname: str) -> CodeType | None:
+    if type(self).get_code is not SourceFileLoader.get_code or is_installed(self.path):
+        return get_code(self, fullname)  # type: ignore[no-any-return]
+    return compiled(self.get_data(self.path), self.path)
 
 
 def compiled(data: bytes, path: str) -> CodeType:

@@ -120,7 +120,9 @@ def _elementwise(plan: Plan, operands: Sequence[Operand]) -> torch.device:
             scalars += 1
             if scalars > 1:
                 words.refuse("Trying to pass too many CPU scalars to non-CPU kernel!")
-            _return_gradient(one.tensor)
+            if one.tensor.requires_grad and one.tensor not in _returning:  # engine.cpp, validate_outputs
+                _returning[one.tensor] = True
+                _register_hook(one.tensor, lambda gradient: gradient.cpu())
         elif one.device != common:
             if is_scalar:
                 _refuse_in_kernel(operands.index(one) + 1)
@@ -137,13 +139,6 @@ def _refuse_in_kernel(number: int) -> NoReturn:
         f"iter.device(arg).is_{MACHINE.name}() INTERNAL ASSERT FAILED at {file}:{line}, please report a bug to "
         f"PyTorch. argument {number}: expected {device} but found cpu"
     )
-
-
-def _return_gradient(tensor: torch.Tensor) -> None:
-    """Follow engine.cpp, validate_outputs: the gradient of a 0-dim tensor is moved to where the tensor is."""
-    if tensor.requires_grad and tensor not in _returning:
-        _returning[tensor] = True
-        _register_hook(tensor, lambda gradient: gradient.cpu())
 
 
 def _index(plan: Plan, operands: Sequence[Operand]) -> torch.device:
@@ -166,7 +161,7 @@ def _index_put(operands: list[Operand], args: Sequence[Any]) -> torch.device:
     """Follow python_variable_indexing.cpp and TensorAdvancedIndexing.cpp, _index_put_impl_.
 
     Indices and values without dimensions are moved. Values are added by a kernel of its own (Indexing.cu,
-    index_put_with_sort_kernel). One value for all places of a mask is read as a number.
+    index_put_with_sort_kernel).
     """
     own = operands[0].device
     if _are_too_many(operands):
@@ -177,25 +172,12 @@ def _index_put(operands: list[Operand], args: Sequence[Any]) -> torch.device:
             continue
         if own != CPU and is_added and MACHINE.kind is not MPS:
             words.refuse(f"expected device {own} but got device {one.device} for value tensor")
-        is_number = one.device == CPU != own and one.tensor.numel() == 1
-        if not (is_number and _is_one_mask(operands)):
+        # One value for all places of a mask (TensorAdvancedIndexingUtils.h, canDispatchToMaskedFill).
+        masks = [index for index in operands if index.argument == "indices"]
+        is_masked = len(masks) == 1 and masks[0].device == own and masks[0].tensor.dtype in (torch.bool, torch.uint8)
+        if not (is_masked and one.device == CPU != own and one.tensor.numel() == 1):
             raise words.two_devices(*((own, one.device) if own != CPU else (one.device, own)))
     return own
-
-
-def _is_one_mask(operands: Sequence[Operand]) -> bool:
-    """Follow TensorAdvancedIndexingUtils.h, canDispatchToMaskedFill."""
-    indices = [one for one in operands if one.argument == "indices"]
-    return (
-        len(indices) == 1
-        and indices[0].tensor.dtype in (torch.bool, torch.uint8)
-        and indices[0].device == operands[0].device
-    )
-
-
-def _index_fill(plan: Plan, operands: Sequence[Operand]) -> torch.device:
-    """Follow TensorAdvancedIndexing.cpp, index_fill_: the value is moved, the index is not."""
-    return _together(plan, [one for one in operands if one.argument != "value"])
 
 
 def _same(plan: Plan, operands: Sequence[Operand]) -> torch.device:
@@ -407,7 +389,8 @@ _BY_HAND: Final[dict[str, Rule]] = {
     "_ctc_loss": _self_device,
     "_ctc_loss_backward": _self_device,
     "index": _index,
-    "index_fill": _index_fill,
+    # TensorAdvancedIndexing.cpp, index_fill_: the value is moved, the index is not.
+    "index_fill": lambda plan, operands: _together(plan, [one for one in operands if one.argument != "value"]),
     "logical_and": _logical,
     "logical_or": _logical,
     "logical_xor": _logical,

@@ -67,14 +67,10 @@ def _make_mesh(replaced: Replacements, make: Any, self: Any, device_type: str, *
             from torch.distributed.tensor._random import _PhiloxState
         except ImportError:
             UNJUDGED.stop(f"DTensors of {MACHINE.kind.key} devices with this release of torch")
-        replaced.put(_PhiloxState, "offset", property(_offset, _set_offset))
+        # The number of drawn numbers, which each rank of DTensors sets: the CPU's state begins with the seed.
+        offset = property(lambda state: state._state[:8].view(torch.int64), _set_offset)
+        replaced.put(_PhiloxState, "offset", offset)
     make(self, device_type, *args, **kwargs)
-
-
-def _offset(state: Any) -> Tensor:
-    """Return the number of drawn numbers, which each rank of DTensors sets; the CPU's state begins with the seed."""
-    offset: Tensor = state._state[:8].view(torch.int64)
-    return offset
 
 
 def _set_offset(state: Any, offset: Tensor) -> None:

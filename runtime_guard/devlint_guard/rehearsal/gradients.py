@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -69,9 +69,9 @@ def _check_start(outputs: Any, gradients: Any) -> None:
 
 def _apply(apply: Any, bound: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
     result = apply.__get__(None, cls)(*args, **kwargs)
-    node = _node_of(result)
+    outputs = result if isinstance(result, tuple) else (result,)
+    node = next((one.grad_fn for one in outputs if isinstance(one, Tensor) and one.grad_fn is not None), None)
     if isinstance(node, _autograd.function.BackwardCFunction) and node._forward_cls is cls:
-        outputs = result if isinstance(result, tuple) else (result,)
         node._devlint_devices = (_labels(args), _labels(outputs))
     return result
 
@@ -81,24 +81,16 @@ def _checking(backward: Callable[..., Any], self: Any, *args: Any) -> Any:
     if known is None:
         return backward(self, *args)
     inputs, outputs = known
-    _place(args[0] if args and isinstance(args[0], list) else args, outputs)  # a list: `boxed_grads_call`
-    return _check(self, backward(self, *args), inputs)
-
-
-def _place(gradients: Sequence[Any], outputs: _Devices) -> None:
-    """Give each gradient that C++ made the device of its output: the engine makes zeros for an output without one."""
+    gradients = args[0] if args and isinstance(args[0], list) else args  # a list: `boxed_grads_call`
     for gradient, wanted in zip(gradients, outputs, strict=False):
+        # The engine makes zeros for an output without a gradient.
         if isinstance(gradient, Tensor) and wanted is not None and label(gradient) == ANYWHERE:
             put(gradient, wanted)
+    return _check(self, backward(self, *args), inputs)
 
 
 def _labels(values: Sequence[Any]) -> _Devices:
     return tuple(label(one) if isinstance(one, Tensor) else None for one in values)
-
-
-def _node_of(result: Any) -> Any:
-    values = result if isinstance(result, (tuple, list)) else (result,)
-    return next((one.grad_fn for one in values if isinstance(one, Tensor) and one.grad_fn is not None), None)
 
 
 def _check(node: Any, result: Any, devices: _Devices) -> Any:
@@ -127,18 +119,12 @@ def _registering(register: Callable[..., Any], owner: Any, hook: Callable[..., A
     @functools.wraps(hook)
     def called(given: Any, *args: Any) -> Any:
         result = hook(given, *args)
-        for before, after in _pairs(given, result):
+        are_tuples = isinstance(given, tuple) and isinstance(result, tuple) and len(given) == len(result)
+        for before, after in zip(given, result, strict=True) if are_tuples else ((given, result),):
             _check_hook(hook, before, after)
         return result
 
     return register(owner, called)
-
-
-def _pairs(given: Any, result: Any) -> Iterator[tuple[Any, Any]]:
-    if not (isinstance(given, tuple) and isinstance(result, tuple)):
-        yield given, result
-    elif len(given) == len(result):  # PyTorch compares the lengths first
-        yield from zip(given, result, strict=True)
 
 
 def _check_hook(hook: Callable[..., Any], before: Any, after: Any) -> None:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
-from devlint_guard.record.storages import PLACES, Place, Storages
+from devlint_guard.record.storages import PLACES, PLAIN, Place, Storages, storage_of
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.kinds import CUDA
 from devlint_guard.rehearsal.machine import MACHINE
@@ -28,11 +28,9 @@ Such a tensor goes with every device, and takes the label of the tensors that it
 _C: Any = torch._C
 _address = _C._storage_address
 _device_of = _C.TensorBase.device.__get__
-_storage_of = _C.TensorBase.untyped_storage
 _Storage: Any = torch.UntypedStorage
 
 CPU: Final = torch.device("cpu")
-_PLAIN: Final = (Tensor, torch.nn.Parameter)
 
 _entries = PLACES.entries
 _pinned: Storages[bool] = Storages()
@@ -58,7 +56,7 @@ def label(tensor: Tensor) -> torch.device:
         return label(inside[-1]) if inside else _of_wrapper(tensor)
     if entry is not None and entry[1].label is not None:
         return entry[1].label
-    return real_device(tensor) if tensor.__class__ in _PLAIN else _of_wrapper(tensor)
+    return real_device(tensor) if tensor.__class__ in PLAIN else _of_wrapper(tensor)
 
 
 def seen_device(tensor: Tensor) -> torch.device:
@@ -89,13 +87,11 @@ def put(tensor: Tensor, device: torch.device) -> Tensor:
     """Give the memory of a tensor a label, and return the tensor; raises a TypeError as `check_type` does."""
     if MACHINE.kind.refused:
         check_type(tensor.dtype, device)
-    try:
-        storage = _storage_of(tensor)
-    except (RuntimeError, NotImplementedError):
-        for one in _inside(tensor):
-            put(one, device)
-        return tensor
-    put_storage(storage, device)
+    storage = storage_of(tensor)
+    if storage is not None:
+        put_storage(storage, device)
+    for one in _inside(tensor) if storage is None else ():
+        put(one, device)
     return tensor
 
 

@@ -8,8 +8,9 @@ while one of the program's calls is marked (`calls`); every other factory makes 
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
@@ -19,7 +20,8 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn import Parameter
 
 from devlint_guard.program.uncompiled import UncompiledMode, uncompiled
-from devlint_guard.record.recorder import RECORD
+from devlint_guard.record import recorder
+from devlint_guard.record.recorder import RECORD, flat
 from devlint_guard.record.storages import PLACES, UNKNOWN, Place
 from devlint_guard.rehearsal import checks, generators, labels
 from devlint_guard.rehearsal.aside import ASIDE
@@ -80,17 +82,7 @@ class Marks(threading.local):
 
 
 MARKS = Marks()
-
-
-@contextlib.contextmanager
-def doing(**marks: Any) -> Iterator[None]:
-    """While the body runs, the calling thread has other marks."""
-    before = {name: getattr(MARKS, name) for name in marks}
-    vars(MARKS).update(marks)
-    try:
-        yield
-    finally:
-        vars(MARKS).update(before)
+doing = functools.partial(recorder.doing, MARKS)
 
 
 def marked() -> contextlib.AbstractContextManager[None]:
@@ -123,7 +115,7 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
             return _run_any(plan, args, kwargs or {})
         found = None
         try:
-            for value in _flat(args) if plan.takes_lists else args:
+            for value in flat(args) if plan.takes_lists else args:
                 if _HAS_LABEL[value.__class__]:
                     entry = _entry_of(_address(value))
                     place = UNKNOWN if entry is None else entry[1]
@@ -176,11 +168,6 @@ def _as_tensors(plan: Plan, args: Sequence[Any]) -> list[Any]:
         if parameter.kind == "Tensor" and type(value) in _NUMBERS:
             made[position] = torch.scalar_tensor(value, dtype=_NUMBERS[type(value)])
     return made
-
-
-def _flat(args: Sequence[Any]) -> list[Any]:
-    """Return the arguments of an operator, and the elements of lists instead of the lists."""
-    return [one for value in args for one in (value if value.__class__ is list else (value,))]
 
 
 def _run_any(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

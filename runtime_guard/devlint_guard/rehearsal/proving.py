@@ -27,7 +27,7 @@ from typing import Any
 
 from devlint_guard.errors import GuardUsageError
 from devlint_guard.explain.messages import read
-from devlint_guard.program.frames import is_installed
+from devlint_guard.program.frames import is_installed, span_at
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.record.stores import compiled
 from devlint_guard.rehearsal.launch import attempt
@@ -91,11 +91,8 @@ def _is_ours(file: str) -> bool:
 
 def _span(frame: FrameType) -> tuple[int | None, int | None, int | None, int | None]:
     """Return where the present operation of a frame begins and ends: line, column, line, column."""
-    if sys.version_info >= (3, 11):
-        line, end_line, column, end_column = list(frame.f_code.co_positions())[frame.f_lasti // 2]
-        if line is not None:
-            return line, column, end_line, end_column
-    return frame.f_lineno, None, frame.f_lineno, None
+    span = span_at(frame.f_code, frame.f_lasti)
+    return (*span[0], *span[1]) if span is not None else (frame.f_lineno, None, frame.f_lineno, None)
 
 
 def substitute(texts: Mapping[str, bytes], replaced: Replacements) -> None:

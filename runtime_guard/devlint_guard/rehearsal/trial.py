@@ -31,6 +31,7 @@ LONGEST: Final = 60.0
 
 DEEPEST: Final = 4
 FURTHER_STEPS: Final = 3
+_LAUNCHERS: Final = ("torch.distributed.run", "torch.distributed.launch")
 _GOOD: Final = ("JUDGED", "NOT_ALL_JUDGED", "TIMEOUT")
 _COMMAND: Final = "from devlint_guard.rehearsal.proving import main; main()"
 
@@ -65,7 +66,8 @@ class Trial:
         seconds = time.monotonic() - self.began
         advice = finding.advice or ((Advice("", finding.changes),) if finding.changes else ())
         waiting = deque((one, self._applied({}, one.changes), 1) for one in advice)
-        if not waiting or seconds > LONGEST or self._is_distributed:
+        is_distributed = self.program.target in _LAUNCHERS or "RANK" in self.environment
+        if not waiting or seconds > LONGEST or is_distributed:
             return finding
         count = f"{len(waiting)} changes" if len(waiting) > 1 else "a change"
         text = f"devlint: trying {count}: the program runs again; `--no-try` switches this off"
@@ -124,11 +126,6 @@ class Trial:
                 return {"outcome": "TIMEOUT"}
             found: dict[str, Any] = json.loads(answer.read_text()) if answer.exists() else {}
         return {"outcome": "FAILED", **found}
-
-    @property
-    def _is_distributed(self) -> bool:
-        launchers = ("torch.distributed.run", "torch.distributed.launch")
-        return self.program.target in launchers or "RANK" in self.environment
 
     def _path(self, file: str) -> str:
         return os.path.abspath(os.path.join(self.folder, file))

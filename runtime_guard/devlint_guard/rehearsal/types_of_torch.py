@@ -33,7 +33,9 @@ _DTYPES = {
 
 def install(replaced: Replacements) -> None:
     """Replace the types and the functions that take them."""
-    if not _takes_numbers():
+    try:
+        _RealDevice(0)
+    except RuntimeError:  # only in a build with accelerators, PyTorch makes a device of a number
         replaced.put(torch, "device", device)
     _old_types.clear()
     owners = (_torch,) if MACHINE.kind is MPS else (_torch, getattr(_torch, MACHINE.name))  # MPS has no names for them
@@ -54,15 +56,6 @@ def install(replaced: Replacements) -> None:
     _OldTensor.is_default = False
     replaced.around(Tensor, "__new__", _new)
     replaced.around(torch, "set_default_tensor_type", _set_default)
-
-
-def _takes_numbers() -> bool:
-    """Whether this build of torch has accelerators: only then PyTorch makes a device of a number."""
-    try:
-        _RealDevice(0)
-    except RuntimeError:
-        return False
-    return True
 
 
 class _DeviceType(type):

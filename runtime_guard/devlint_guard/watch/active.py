@@ -89,8 +89,9 @@ _reason = f"beside compiled code it needs torch {FULL[0]}.{FULL[1]} or newer"
 
 def add(entry: Entry) -> None:
     """Makes a guard active."""
+    global _entries
     with _lock:
-        _set((*_entries, entry))
+        _entries = (*_entries, entry)
         if not _hooks:
             _hooks.append(register_optimizer_step_pre_hook(_before_step).remove)
             _hooks.append(register_optimizer_step_post_hook(_after_step).remove)
@@ -101,11 +102,12 @@ def add(entry: Entry) -> None:
 
 def remove(receiver: _Receiver) -> Entry:
     """Ends the latest entry of a guard, that of this thread before those of others."""
+    global _entries
     with _lock:
         thread = threading.get_ident()
         _, index = max((one.thread == thread, index) for index, one in enumerate(_entries) if one.receiver is receiver)
         ended = _entries[index]
-        _set(_entries[:index] + _entries[index + 1 :])
+        _entries = _entries[:index] + _entries[index + 1 :]
         if not _entries:
             while _hooks:
                 _hooks.pop()()
@@ -121,16 +123,11 @@ def _stop() -> None:
         _reason = ""
 
 
-def _set(entries: tuple[Entry, ...]) -> None:
-    global _entries, _receivers
-    _entries = entries
-    _receivers = tuple({id(one.receiver): (one.receiver, one.roots) for one in entries}.values())
-
-
 def refresh() -> None:
     """Puts in place the fast path that the active guards need, or none, and tells optimizers only those who ask."""
-    global _looking, _settled
+    global _receivers, _looking, _settled
     with _lock:
+        _receivers = tuple({id(one.receiver): (one.receiver, one.roots) for one in _entries}.values())
         receivers = [one for one in _receivers if not one[0].has_stepped_back]
         _looking = tuple(one for one in receivers if one[0].looks_at_optimizers)
         settled = [one for one, _ in receivers if not one.looks_at_optimizers]

@@ -33,7 +33,9 @@ def audit(roots: Roots, expect: torch.device | None = None) -> Iterator[Finding]
         held = registered_in(root)
         tensors = {id(tensor) for tensor in held}
         usual = next(iter(devices_by_size(held)), "")
-        below = _below_hooks(modules)
+        # Modules inside of others that may move them before they are called.
+        movers = [one for one in modules if any(map(dictionary_of(one).get, _MOVING))]
+        below = {id(inner) for mover in movers for inner in modules_in(mover) if inner is not mover}
         for path, module in paths_of_modules(root, name):
             if "_hf_hook" in dictionary_of(module):
                 continue  # accelerate moves what the module holds and what it is given
@@ -42,6 +44,9 @@ def audit(roots: Roots, expect: torch.device | None = None) -> Iterator[Finding]
             yield from _left_behind(path, module, tensors, usual)
             if id(module) not in registered:
                 yield from _unregistered(path, module, usual)
+
+
+_MOVING = ("_hf_hook", "forward", "_forward_pre_hooks")
 
 
 def audit_called(module: Module, frame: FrameType, expect: torch.device | None) -> Iterator[Finding]:
@@ -54,13 +59,6 @@ def audit_called(module: Module, frame: FrameType, expect: torch.device | None) 
         name = module_path(module, scene.roots) or type(module).__name__
         for finding in audit({name: module}, expect):
             yield replace(finding, place=scene.place)
-
-
-def _below_hooks(modules: Sequence[Module]) -> set[int]:
-    """Those modules inside of others that may move them before they are called, by identity."""
-    names = ("_hf_hook", "forward", "_forward_pre_hooks")
-    movers = (module for module in modules if any(dictionary_of(module).get(name) for name in names))
-    return {id(inner) for module in movers for inner in modules_in(module) if inner is not module}
 
 
 def _elsewhere(root: str, path: str, module: Module, expect: torch.device | None) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import FrameType
 
 from devlint_guard.explain.messages import Message, Trouble
@@ -18,52 +18,38 @@ from devlint_guard.watch.entry import Value
 from devlint_guard.watch.regimes import Regime
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """Two of an operator's tensors that break the rule by which it decides.
+def apart(regime: Regime, values: Sequence[Value]) -> tuple[Value, Value] | None:
+    """The first two of an operator's tensors that break its rule; None where PyTorch lets all of them meet.
 
-    Attributes:
-        operator: its name, `add.Tensor`.
-        culprit: the first that is not where it has to be.
-        other: one that says where that is.
+    The first of them is not where it has to be, the second says where that is.
     """
-
-    regime: Regime
-    operator: str
-    culprit: Value
-    other: Value
-
-    @classmethod
-    def among(cls, regime: Regime, operator: str, values: Sequence[Value]) -> Conflict | None:
-        """The first conflict among an operator's tensors; None where PyTorch lets them meet."""
-        if not values:
-            return None
-        first = values[0]
-        if regime is Regime.ELEMENTWISE:
-            first = next((value for value in values if value.tensor.device.type != "cpu"), first)
-        for value in values:
-            if value.tensor.device == first.tensor.device:
-                continue
-            is_on_cpu = value.tensor.device.type == "cpu"
-            if regime is Regime.ELEMENTWISE and is_on_cpu and value.tensor.dim() == 0 and not value.is_written:
-                continue
-            if regime is not Regime.INDEX or not is_on_cpu:
-                return cls(regime, operator, value, first)
-        return None
+    first = next(iter(values), None)
+    if first is not None and regime is Regime.ELEMENTWISE:
+        first = next((value for value in values if value.tensor.device.type != "cpu"), first)
+    for value in values:
+        if first is None or value.tensor.device == first.tensor.device:
+            continue
+        is_on_cpu = value.tensor.device.type == "cpu"
+        if regime is Regime.ELEMENTWISE and is_on_cpu and value.tensor.dim() == 0 and not value.is_written:
+            continue
+        if regime is not Regime.INDEX or not is_on_cpu:
+            return value, first
+    return None
 
 
-def finding_of(conflict: Conflict, frame: FrameType, thread: int, roots: Roots) -> Finding:
-    """What a conflict means in the user's program, where a frame called the operator; `thread` as for `user_frame`."""
+def finding_of(
+    regime: Regime, operator: str, pair: tuple[Value, Value], frame: FrameType, thread: int, roots: Roots
+) -> Finding:
+    """What such a pair means in the user's program, where a frame called the operator; `thread` as for `user_frame`."""
     start = frame if user_frame(frame) is not None else user_frame(None, thread)
     scene = Scene.of(sites_above(start or frame), roots)
     # The tensor that is selected from comes before its indices.
-    is_index = conflict.regime is Regime.INDEX
-    pair = (conflict.other, conflict.culprit) if is_index else (conflict.culprit, conflict.other)
-    terms = tuple(Term(one.name, ast.Name(one.name), str(one.tensor.device), one.tensor) for one in pair)
+    ordered = pair[::-1] if regime is Regime.INDEX else pair
+    terms = tuple(Term(one.name, ast.Name(one.name), str(one.tensor.device), one.tensor) for one in ordered)
     taken = scene.operation.terms if scene.operation else ()
-    met = matched(scene, Operation(conflict.operator, terms[0].node, terms, ()), taken)
+    met = matched(scene, Operation(operator, terms[0].node, terms, ()), taken)
     devices = tuple(term.device for term in terms)
-    trouble = Trouble.INDEX if conflict.regime is Regime.INDEX else Trouble.APART
+    trouble = Trouble.INDEX if regime is Regime.INDEX else Trouble.APART
     finding = finding_on(scene, met, Message(trouble, devices))
     innermost = scene.modules[-1] if scene.modules else None
     return replace(

@@ -7,10 +7,9 @@ inside a kernel are known from PyTorch's sources: an index on the CPU goes to th
 
 from __future__ import annotations
 
-import functools
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -122,11 +121,8 @@ class Ledger:
 
     def follow_prints(self) -> None:
         """Counts tensors that are printed: PyTorch brings them to the CPU with all dispatch modes switched off."""
-        global _original
         if not _counting:
-            _original = torch._tensor_str._str
-            # `repr` calls it by its name in that module.
-            _prints.put(torch._tensor_str, "_str", functools.wraps(_original)(_printed))
+            _prints.around(torch._tensor_str, "_str", _printed)  # `repr` calls it by its name in that module
         _counting.append(self)
 
     def leave_prints(self) -> None:
@@ -189,15 +185,13 @@ class Ledger:
 
 _counting: list[Ledger] = []
 _prints = Replacements(is_shared=True)
-_original: Any = None
 
 
-def _printed(tensor: Tensor, *args: Any, **kwargs: Any) -> str:
+def _printed(original: Callable[..., str], tensor: Tensor, *args: Any, **kwargs: Any) -> str:
     with Undisturbed(None), DisableTorchFunction():
         for ledger in _counting if _is_on_device(tensor) else ():
             ledger.printed(tensor)
-    text: str = _original(tensor, *args, **kwargs)
-    return text
+    return original(tensor, *args, **kwargs)
 
 
 def _entries(call: Call) -> Iterator[_Entry]:
@@ -206,7 +200,7 @@ def _entries(call: Call) -> Iterator[_Entry]:
     if base in _COPIES:
         yield from _copies(base, call)
     elif name in _INDEXING:
-        yield from _indexing(base, call)
+        yield from _indexing(call)
     elif _is_on_device(call.args[0]):
         # A scalar has to travel, too, but what counts is that the host waits for it.
         yield _Entry(Direction.NONE, _WAITING[name], 0, True, False)
@@ -237,7 +231,7 @@ def _copy(by: str, source: Tensor, target: Tensor, need_not_wait: bool, *, impli
     yield _Entry(direction, by, _size(target), not is_free, implicit, (source, target.device))
 
 
-def _indexing(base: str, call: Call) -> Iterator[_Entry]:
+def _indexing(call: Call) -> Iterator[_Entry]:
     target, indices = call.args[0], call.args[1]
     if not isinstance(target, Tensor) or not _is_on_device(target):
         return

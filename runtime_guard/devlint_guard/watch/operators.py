@@ -19,9 +19,7 @@ from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
 import torch
-from torch import Tensor
 from torch._C import DisableTorchFunction
-from torch.nn import Parameter
 
 from devlint_guard.errors import DevlintWarning, GuardError
 from devlint_guard.finding import Finding
@@ -29,10 +27,11 @@ from devlint_guard.program.naming import Roots
 from devlint_guard.program.stored import tensors_in
 from devlint_guard.program.uncompiled import UncompiledMode, uncompiled
 from devlint_guard.program.undisturbed import is_of_the_program
-from devlint_guard.record.recorder import RECORD
+from devlint_guard.record.recorder import RECORD, flat
+from devlint_guard.record.storages import PLAIN, function_modes
 from devlint_guard.watch import scopes
 from devlint_guard.watch.all_on_cpu import LONG
-from devlint_guard.watch.conflicts import Conflict, finding_of
+from devlint_guard.watch.conflicts import apart, finding_of
 from devlint_guard.watch.entry import Value
 from devlint_guard.watch.regimes import Regime, regime_of
 
@@ -99,13 +98,8 @@ def name_of(overload: Overload) -> str:
     return f"{base}.{overload._schema.overload_name}".rstrip(".")
 
 
-_function_modes = torch._C._len_torch_function_stack
-
 _Known = tuple[Callable[..., Any], "_Plan | None", "_Watcher | None", Overload]
 """What runs an operator, its plan if there is anything to do, who wants to be told of it, and the operator itself."""
-
-# Subclasses have dispatchers of their own, which decide for themselves what goes together.
-_PLAIN = frozenset({Tensor, Parameter})
 
 
 class OperatorMode(UncompiledMode):
@@ -204,10 +198,10 @@ class OperatorMode(UncompiledMode):
             self._count(args)
         if plan is not None and not types:
             ended = None
-            if plan.compares and not _function_modes():
+            if plan.compares and not function_modes():
                 device = None
                 for value in args:
-                    if value.__class__ in _PLAIN:
+                    if value.__class__ in PLAIN:
                         if device is None:
                             device = value.device
                         elif value.device != device:
@@ -227,8 +221,8 @@ class OperatorMode(UncompiledMode):
 
     def _count(self, args: Sequence[Any]) -> None:
         """Counts the operators in turn whose first tensor is on the CPU."""
-        first = next((one for one in args if one.__class__ in _PLAIN), None)
-        if first is not None and (_function_modes() or not first.is_cpu):
+        first = next((one for one in args if one.__class__ in PLAIN), None)
+        if first is not None and (function_modes() or not first.is_cpu):
             self._calm_operators = 0
             return
         self._calm_operators += 1
@@ -283,38 +277,25 @@ class OperatorMode(UncompiledMode):
                 self._failed(error)
 
     def _compare_unseen(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Ended | None:
-        """Compares where reading a device may be a call that a function mode of the program would see."""
+        """Compares also in lists, and where reading a device may be a call that a function mode would see."""
         with DisableTorchFunction():
-            is_mixed = _are_mixed(args, kwargs)
-        return self._mixed(plan, args, kwargs) if is_mixed else None
+            devices = {one.device for one in flat((*args, *kwargs.values())) if one.__class__ in PLAIN}
+        return self._mixed(plan, args, kwargs) if len(devices) > 1 else None
 
     def _mixed(self, plan: _Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Ended | None:
         """Tensors on several devices meet, which may be legal."""
         try:
             with DisableTorchFunction():
-                conflict = Conflict.among(plan.regime, name_of(plan.overload), values_of(plan.overload, args, kwargs))
-                if conflict is None:
+                pair, name = apart(plan.regime, values_of(plan.overload, args, kwargs)), name_of(plan.overload)
+                if pair is None:
                     return None
-                finding = finding_of(conflict, sys._getframe(), self._thread, self._roots)
+                finding = finding_of(plan.regime, name, pair, sys._getframe(), self._thread, self._roots)
                 return self._sink(finding)
         except (GuardError, DevlintWarning):
             raise
         except Exception as error:
             self._tell(error)
             return None
-
-
-def _are_mixed(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
-    """Whether the tensors that an operator is given, also in lists, are on several devices."""
-    device = None
-    for value in (*args, *kwargs.values()) if kwargs else args:
-        for one in value if value.__class__ is list else (value,):
-            if one.__class__ in _PLAIN:
-                if device is None:
-                    device = one.device
-                elif one.device != device:
-                    return True
-    return False
 
 
 def values_of(overload: Overload, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Value]:

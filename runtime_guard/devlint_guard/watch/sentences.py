@@ -158,7 +158,9 @@ class _Entry:
         return replace(found_operand(self.scene, value.tensor, value.name), role=Role.ARGUMENT)
 
     def _module(self, device: str, term: Term | None) -> Operand:
-        detail = f"{self.own[0].name}: {describe(self.own[0].tensor)}" + _and_more(len(self.own) - 1)
+        more = len(self.own) - 1
+        rest = f" and {more} more {'tensor' if more == 1 else 'tensors'}" if more else ""
+        detail = f"{self.own[0].name}: {describe(self.own[0].tensor)}{rest}"
         if term is not None:
             return Operand(term.text, Role.MODULE, device, detail, self.path, operand(self.scene, term).place)
         return Operand(self.path, Role.MODULE, device, detail, self.path)
@@ -171,11 +173,6 @@ def _devices(values: Sequence[Value]) -> list[str]:
 def _first(values: Sequence[Value], device: str, *, elsewhere: bool = False) -> Value:
     """The first of some tensors that is on a device, or elsewhere."""
     return next(value for value in values if (str(value.tensor.device) != device) is elsewhere)
-
-
-def _and_more(count: int) -> str:
-    """Say that a module has further tensors; nothing for none."""
-    return f" and {count} more {'tensor' if count == 1 else 'tensors'}" if count else ""
 
 
 def _quoted(operand: Operand) -> str:
