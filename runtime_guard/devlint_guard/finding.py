@@ -100,6 +100,10 @@ class Change:
         return [(sign, line[indent:]) for sign, line in signed]
 
 
+Changes = tuple[Change, ...]
+"""One change: of one line, or of a line at each end of an expression; empty where it cannot be made."""
+
+
 @dataclass(frozen=True, slots=True)
 class Advice:
     """One thing to do.
@@ -111,7 +115,7 @@ class Advice:
     """
 
     text: str
-    changes: tuple[Change, ...]
+    changes: Changes
     cause: Step | None = None
 
 
@@ -145,7 +149,7 @@ class Finding:
     operands: tuple[Operand, ...] = ()
     pytorch: str | None = None
     help: tuple[str, ...] = ()
-    changes: tuple[Change, ...] = ()
+    changes: Changes = ()
     suspect: bool = False
     step: int | None = None
     ranks: tuple[int, ...] = ()

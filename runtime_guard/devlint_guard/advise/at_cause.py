@@ -15,7 +15,6 @@ import torch
 from devlint_guard.advise.astray import register_as_buffer
 from devlint_guard.advise.device_expressions import devices_at
 from devlint_guard.advise.edits import (
-    Changes,
     advised,
     behind,
     followed_by,
@@ -27,7 +26,7 @@ from devlint_guard.advise.edits import (
 )
 from devlint_guard.advise.left_behind import name_of_torch_nn
 from devlint_guard.explain.cause import Cause, device_given
-from devlint_guard.finding import Advice, Step
+from devlint_guard.finding import Advice, Changes, Step
 from devlint_guard.program.bindings import definition_of, own_nodes
 from devlint_guard.program.expressions import FACTORIES
 from devlint_guard.program.frames import Site

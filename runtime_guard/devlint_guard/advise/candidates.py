@@ -18,13 +18,13 @@ from devlint_guard.advise.astray import Astray
 from devlint_guard.advise.at_cause import advice_at, advice_at_last
 from devlint_guard.advise.companions import companions
 from devlint_guard.advise.device_expressions import device_at, devices_at
-from devlint_guard.advise.edits import Changes, advised, followed_by, merged, preceded_by, replaced, statement_of
+from devlint_guard.advise.edits import advised, followed_by, merged, preceded_by, replaced, statement_of
 from devlint_guard.advise.left_behind import kept_in_container, module_of, moves_of, tensor_of
 from devlint_guard.explain.cause import Cause, cause_of, tensor_on
 from devlint_guard.explain.links import How, Link, steps_of
 from devlint_guard.explain.operands import Met, Scene
 from devlint_guard.explain.trail import trail
-from devlint_guard.finding import Advice, Finding, Operand
+from devlint_guard.finding import Advice, Changes, Finding, Operand
 from devlint_guard.program import naming
 from devlint_guard.program.bindings import is_name
 from devlint_guard.program.functions import Scope
@@ -64,8 +64,8 @@ def _in_order(astray: Astray, others: Sequence[Met], cause: Cause | None) -> Ite
 
 def _of_one(astray: Astray, cause: Cause | None) -> Iterator[Advice]:
     """The changes for one value: those at its cause, then those of the source."""
-    if astray.links and (container := _container(astray)) is not None:
-        yield from _of_elements(astray, container)
+    if astray.links:
+        yield from _of_elements(astray)
     if astray.device != "meta":
         yield from _of_plain_container(astray)
     if cause is not None:
@@ -135,13 +135,6 @@ def _is_written(astray: Astray) -> bool:
     return False
 
 
-def _container(astray: Astray) -> object:
-    """The container of several tensors that stands on the line, all of them astray; None where there is none."""
-    link = astray.links[0]
-    value = link.scope.reader.value(link.node)
-    return value if _is_astray_as_a_whole(value, astray.met.operand.device) else None
-
-
 def _is_astray_as_a_whole(value: object, device: str) -> bool:
     if not isinstance(value, (list, tuple, dict)) or len(value) < 2:
         return False
@@ -149,9 +142,11 @@ def _is_astray_as_a_whole(value: object, device: str) -> bool:
     return all(isinstance(one, torch.Tensor) and str(one.device) == device for one in parts)
 
 
-def _of_elements(astray: Astray, container: object) -> Iterator[Advice]:
-    """Where each element of a container is created, it is created on the device."""
-    tensors = [tensor for _, tensor in tensors_in(container)]
+def _of_elements(astray: Astray) -> Iterator[Advice]:
+    """Where each element of the container on the line is created, all of them astray, it is created on the device."""
+    value = astray.links[0].scope.reader.value(astray.links[0].node)
+    is_whole = _is_astray_as_a_whole(value, astray.met.operand.device)
+    tensors = [tensor for _, tensor in tensors_in(value)] if is_whole else []
     causes = [cause_of(one, astray.device, None, astray.scene.roots) for one in tensors]
     firsts = [None if one is None else next(advice_at(one, astray.scene.sites), None) for one in causes]
     found = [one for one in firsts if one is not None]

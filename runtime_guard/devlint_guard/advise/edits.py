@@ -6,13 +6,10 @@ import ast
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
-from devlint_guard.finding import Advice, Change, Step
+from devlint_guard.finding import Advice, Change, Changes, Step
 from devlint_guard.program.expressions import as_device, attached
 from devlint_guard.program.frames import line_in_code, nodes_around, span_of
 from devlint_guard.program.functions import Scope
-
-Changes = tuple[Change, ...]
-"""What an edit changes: one line, or a line at either end of an expression; empty where it cannot be made."""
 
 
 def advised(text: str, changes: Changes, cause: Step | None = None) -> Iterator[Advice]:

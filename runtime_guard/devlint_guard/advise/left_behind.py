@@ -88,11 +88,15 @@ def kept_in_container(astray: Astray, item: nn.Module | torch.Tensor) -> Iterato
                     yield from _wrapped(holder, key, value)
 
 
+def _elements_of(container: object) -> list[object]:
+    if isinstance(container, dict):
+        return list(container.values())
+    return list(container) if isinstance(container, (list, tuple)) else []
+
+
 def _elements_in(container: object) -> list[object]:
     """The elements of a container, and of those in it."""
-    inside = list(container.values()) if isinstance(container, dict) else container
-    if not isinstance(inside, (list, tuple)):
-        return []
+    inside = _elements_of(container)
     return [*inside, *(part for one in inside for part in _elements_in(one))]
 
 
@@ -102,30 +106,23 @@ def _is_part(item: nn.Module | torch.Tensor, element: object) -> bool:
 
 def _kind_for(container: object) -> str:
     """The class of torch.nn that holds the same elements and registers them; empty where there is none."""
-    elements = list(container.values()) if isinstance(container, dict) else container
-    if not isinstance(elements, (list, tuple)) or not elements:
-        return ""
-    if isinstance(container, dict) and not all(isinstance(key, str) for key in container):
-        return ""
-    for kind, name in ((nn.Module, "Module"), (nn.Parameter, "Parameter")):
+    elements, is_dict = _elements_of(container), isinstance(container, dict)
+    is_named = not is_dict or all(isinstance(key, str) for key in container)  # type: ignore[attr-defined]
+    for kind, name in ((nn.Module, "Module"), (nn.Parameter, "Parameter")) if elements and is_named else ():
         if all(isinstance(one, kind) for one in elements):
-            return f"{name}{'Dict' if isinstance(container, dict) else 'List'}"
+            return f"{name}{'Dict' if is_dict else 'List'}"
     return ""
 
 
 def _wrapped(holder: nn.Module, key: str, value: object) -> Iterator[Advice]:
-    kind, inner = _kind_for(value), ""
-    if not kind and isinstance(value, (list, tuple)) and len(kinds := {_kind_for(one) for one in value}) == 1:
-        kind, inner = "ModuleList", kinds.pop()
-    if not kind or (inner == "" and kind != _kind_for(value)):
-        return
-    for function in (one for base in type(holder).__mro__ for one in vars(base).values() if hasattr(one, "__code__")):
-        inside = Scope.of(function, holder)
-        definition = None if inside is None else inside.definition
-        if inside is None or definition is None:
-            continue
+    inners = {_kind_for(one) for one in value} if isinstance(value, (list, tuple)) else set()
+    inner = inners.pop() if len(inners) == 1 else ""
+    kind = _kind_for(value) or ("ModuleList" if inner else "")
+    inner = "" if _kind_for(value) else inner
+    methods = (one for base in type(holder).__mro__ for one in vars(base).values() if hasattr(one, "__code__"))
+    for inside in filter(None, (Scope.of(one, holder) for one in methods)) if kind else ():
         name = name_of_torch_nn(inside.more_names)
-        for _, target, assigned in bindings(definition):
+        for _, target, assigned in bindings(inside.definition or ast.Pass()):
             if isinstance(target, ast.Attribute) and target.attr == key and name:
                 before = f"{name}.{kind}({f'{name}.{inner}(one) for one in ' if inner else ''}"
                 what = "parameters" if kind.startswith("Parameter") else "modules"

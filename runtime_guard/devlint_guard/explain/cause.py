@@ -150,13 +150,16 @@ def history_of(tensor: torch.Tensor) -> tuple[Step, ...]:
 def default_steps() -> tuple[Step, ...]:
     """What set the default device, if something did."""
     event = RECORD.default
-    if event is None or not event.stack:
-        return ()
-    entry = event.stack[0]
-    return (Step(f"draws under the default device {event.after}, which `{entry.text}` sets", entry.place),)
+    return () if event is None else said_of(event, f"draws under the default device {event.after}, which", " sets")
 
 
 # --- in words -----------------------------------------------------------------------------------------------
+
+
+def said_of(event: Event, before: str, after: str = "") -> tuple[Step, ...]:
+    """What a report tells of the user's line where something happened; nothing where that line is not known."""
+    entry = event.stack[0] if event.stack else None
+    return () if entry is None else (Step(f"{before} `{entry.text}`{after}", entry.place),)
 
 
 def _steps(cause: Cause) -> list[Step]:
@@ -166,23 +169,19 @@ def _steps(cause: Cause) -> list[Step]:
         told = f"is put in by `{_statement(store.stack[0])}`, after its module had moved to {applied.after}{moved}"
         return [Step(told, store.stack[0].place)]
     steps = [Step(_told(cause), cause.made.place)]
-    made = cause.event.source
-    if cause.event.kind is Kind.BATCH and made is not None and made.stack and cause.tensor.device.type != "cpu":
+    made, own = cause.event.source, RECORD.of(cause.tensor)
+    if cause.event.kind is Kind.BATCH and made is not None and cause.tensor.device.type != "cpu":
         what = "moved to" if made.kind is Kind.MOVED else "created on"
-        steps.append(Step(f"has parts that are {what} {made.after} by `{made.stack[0].text}`", made.stack[0].place))
-    own = RECORD.of(cause.tensor)
-    if own is not None and own is not cause.event and own.stack:
-        steps.append(Step(f"takes its device there: `{own.stack[0].text}`", own.stack[0].place))
+        steps += said_of(made, f"has parts that are {what} {made.after} by")
+    if own is not None and own is not cause.event:
+        steps += said_of(own, "takes its device there:")
     if cause.keep is not None and cause.keep.stack and cause.keep.stack[0].line != cause.made.line:
         steps.append(Step(f"is kept by `{_statement(cause.keep.stack[0])}`", cause.keep.stack[0].place))
     if cause.copy is not None:
-        entry = cause.copy.stack[0]
-        told = f"is copied to {cause.copy.after} by `{entry.text}`, but this line does not read that copy"
-        steps.append(Step(told, entry.place))
+        steps += said_of(cause.copy, f"is copied to {cause.copy.after} by", ", but this line does not read that copy")
     if cause.met is not None and cause.met is not cause.copy:
-        entry = cause.met.stack[0]
         what = "is moved to" if cause.met.kind is Kind.MOVED else "is created on"
-        steps.append(Step(f"meets a value that {what} {cause.met.after} by `{entry.text}`", entry.place))
+        steps += said_of(cause.met, f"meets a value that {what} {cause.met.after} by")
     return steps
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from devlint_guard.explain.links import steps_of
 from devlint_guard.explain.operands import Scene, operand
 from devlint_guard.explain.trail import trail
-from devlint_guard.finding import Operand, Role
+from devlint_guard.finding import Changes, Finding, Operand, Role
 from devlint_guard.program.expressions import Argument, Term, as_device, operation_at
 from devlint_guard.program.frames import place_of, text_of
 
@@ -85,6 +85,11 @@ def whole_expression(
     is_one = inside and len(scene.operation.open_terms) == 1
     node = scene.operation.open_terms[0].node if is_one else scene.operation.node
     return blamed([spelled(scene, node, role, device)])
+
+
+def finding_about(code: str, found: tuple[Operand, ...], text: str, *advice: str, changes: Changes = ()) -> Finding:
+    """The finding on the first of some operands, of which a text says what is wrong."""
+    return Finding(code, f"`{found[0].name}` {text}", operands=found, help=advice, changes=changes)
 
 
 def naming_devices(scene: Scene, kind: str) -> tuple[Operand, ...]:

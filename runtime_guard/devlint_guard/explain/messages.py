@@ -54,107 +54,95 @@ class Message:
     fields: MappingProxyType[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
-_PATTERNS: Final[tuple[tuple[Trouble, str], ...]] = (
+_PATTERNS: Final[dict[Trouble, tuple[str, ...]]] = {
     # --- from the more particular to the more general ---
-    (Trouble.FORKED, r"Cannot re-initialize (?:CUDA|XPU) in forked subprocess|CUDA error: initialization error"),
-    (Trouble.HOST_ACCESS, r"can't convert (?P<a>\S+) device type tensor to numpy"),
-    (
-        Trouble.INDEX,
+    Trouble.FORKED: (r"Cannot re-initialize (?:CUDA|XPU) in forked subprocess|CUDA error: initialization error",),
+    Trouble.HOST_ACCESS: (r"can't convert (?P<a>\S+) device type tensor to numpy",),
+    Trouble.INDEX: (
         r"indices should be either on (?P<x>\S+) or on the same device as the indexed tensor \((?P<a>[^)]+)\)",
     ),
-    (
-        Trouble.GENERATOR,
+    Trouble.GENERATOR: (
         r"Expected a '(?P<a>\w+)' (?:device type for generator|generator device) but found '(?P<b>[\w:]+)'",
     ),
-    (Trouble.PINNED, r"[oO]nly dense CPU tensors can be pinned|cannot pin '"),
-    (Trouble.NOT_ON_CPU, r"'(?P<argument>lengths)' argument should be a 1D CPU int64 tensor, but got 1D (?P<b>\S+) "),
-    (Trouble.NOT_ON_CPU, r"expected (?P<argument>\w+) to be on (?P<a>cpu), but it's on (?P<b>[^\s,]+)"),
-    (Trouble.NOT_ON_CPU, r"_share_\w+_: only available on CPU"),
-    (Trouble.NO_FLOAT64, r"MPS framework doesn't support float64"),
-    (Trouble.CHECKPOINT, r"Attempting to deserialize object on a (?P<type>\S+) device but"),
-    (Trouble.CHECKPOINT, r"Attempting to deserialize object on (?P<type>\S+) device (?P<index>\d+) but"),
-    (Trouble.META, r"Cannot copy out of meta tensor|cannot be called on meta tensors|is not valid on meta tensor"),
-    (Trouble.NO_DEVICE, r"Torch not compiled with (?P<type>\w+) enabled"),
-    (Trouble.NO_DEVICE, r"No (?P<type>CUDA|HIP|XPU) (?:GPUs|devices) are available|is only supported with GPUs"),
-    (Trouble.NO_DEVICE, r"Found no NVIDIA driver|not linked with support for (?P<type>\w+)|Cannot access accelerator"),
-    (Trouble.NO_DEVICE, r"type torch\.(?P<type>cuda)\.\w+ not available|PyTorch was compiled without CUDA support"),
-    (Trouble.NO_DEVICE, r"with arguments from the '(?P<type>MPS|XPU|HPU|MTIA|XLA)' backend"),
-    (Trouble.NO_DEVICE, r"The (?P<type>MPS) backend is supported on|Cannot initialize CUDA without|dummy base class"),
-    (Trouble.NO_INDEX, r"invalid device ordinal|Invalid device id|The device index is out of range"),
-    (Trouble.NO_INDEX, r"device_index >= 0 && device_index < num_gpus"),
-    (Trouble.DEVICE_TEXT, r"Invalid device string: '(?P<text>[^']*)'|Device string must not be empty"),
-    (Trouble.DEVICE_TEXT, r"device type at start of device string: (?P<text>\S*)"),
-    (
-        Trouble.DEVICE_TEXT,
-        r"Device index must (?:not be|be)|Invalid device, must be cuda device|Invalid device argument",
+    Trouble.PINNED: (r"[oO]nly dense CPU tensors can be pinned|cannot pin '",),
+    Trouble.NOT_ON_CPU: (
+        r"'(?P<argument>lengths)' argument should be a 1D CPU int64 tensor, but got 1D (?P<b>\S+) ",
+        r"expected (?P<argument>\w+) to be on (?P<a>cpu), but it's on (?P<b>[^\s,]+)",
+        r"_share_\w+_: only available on CPU",
     ),
-    (Trouble.DEVICE_TEXT, r"must not include an index because index was passed explicitly: (?P<text>\S+)"),
-    (
-        Trouble.DATA_PARALLEL,
+    Trouble.NO_FLOAT64: (r"MPS framework doesn't support float64",),
+    Trouble.CHECKPOINT: (
+        r"Attempting to deserialize object on a (?P<type>\S+) device but",
+        r"Attempting to deserialize object on (?P<type>\S+) device (?P<index>\d+) but",
+    ),
+    Trouble.META: (r"Cannot copy out of meta tensor|cannot be called on meta tensors|is not valid on meta tensor",),
+    Trouble.NO_DEVICE: (
+        r"Torch not compiled with (?P<type>\w+) enabled",
+        r"No (?P<type>CUDA|HIP|XPU) (?:GPUs|devices) are available|is only supported with GPUs",
+        r"Found no NVIDIA driver|not linked with support for (?P<type>\w+)|Cannot access accelerator",
+        r"type torch\.(?P<type>cuda)\.\w+ not available|PyTorch was compiled without CUDA support",
+        r"with arguments from the '(?P<type>MPS|XPU|HPU|MTIA|XLA)' backend",
+        r"The (?P<type>MPS) backend is supported on|Cannot initialize CUDA without|dummy base class",
+    ),
+    Trouble.NO_INDEX: (
+        r"invalid device ordinal|Invalid device id|The device index is out of range",
+        r"device_index >= 0 && device_index < num_gpus",
+    ),
+    Trouble.DEVICE_TEXT: (
+        r"Invalid device string: '(?P<text>[^']*)'|Device string must not be empty",
+        r"device type at start of device string: (?P<text>\S*)",
+        r"Device index must (?:not be|be)|Invalid device, must be cuda device|Invalid device argument",
+        r"must not include an index because index was passed explicitly: (?P<text>\S+)",
+    ),
+    Trouble.DATA_PARALLEL: (
         r"must have its parameters and buffers on device (?P<a>\S+) \(device_ids\[0\]\) but found one of them on "
         r"device: (?P<b>\S+)",
+        r"Expected a non cpu device|Gather function not implemented for CPU tensors",
+        r"All tensors must be on devices\[0\]|reduce_add expects all inputs to be on GPUs",
     ),
-    (Trouble.DATA_PARALLEL, r"Expected a non cpu device|Gather function not implemented for CPU tensors"),
-    (Trouble.DATA_PARALLEL, r"All tensors must be on devices\[0\]|reduce_add expects all inputs to be on GPUs"),
-    (Trouble.DISTRIBUTED, r"DistributedDataParallel(?:'s)? (?:device_ids|input module)"),
-    (Trouble.DISTRIBUTED, r"device_ids can only be None or contain a single element|Expected at least one device"),
-    (Trouble.COLLECTIVE, r"No backend type associated with device type (?P<b>\w+)"),
-    (Trouble.COLLECTIVE, r"Tensors must be CUDA and dense|does not support CPU"),
+    Trouble.DISTRIBUTED: (
+        r"DistributedDataParallel(?:'s)? (?:device_ids|input module)",
+        r"device_ids can only be None or contain a single element|Expected at least one device",
+    ),
+    Trouble.COLLECTIVE: (
+        r"No backend type associated with device type (?P<b>\w+)",
+        r"Tensors must be CUDA and dense|does not support CPU",
+    ),
     # --- values apart: the generated check of 2.13 and of older versions, TensorIterator, and the hand-written ones ---
-    (
-        Trouble.APART,
+    Trouble.APART: (
         r"on the same device, but got (?P<argument>\w+) is on (?P<a>\S+), different from other tensors on (?P<b>\S+)",
-    ),
-    (
-        Trouble.APART,
         r"found at least two devices, (?P<a>\S+) and (?P<b>[^\s!]+)!"
         r"(?: \(when checking argument for argument (?P<argument>\w+))?",
-    ),
-    (Trouble.APART, r"but got (?P<argument>\w+) on (?P<a>\S+) and \w+ on (?P<b>\S+)"),
-    (Trouble.APART, r"found (?:input|parameter) tensor at (?P<a>\S+) and \w+ tensor at (?P<b>\S+)"),
-    (Trouble.APART, r"Tensor on device (?P<a>\S+) is not on the expected device (?P<b>[^\s!]+)!"),
-    (
-        Trouble.APART,
+        r"but got (?P<argument>\w+) on (?P<a>\S+) and \w+ on (?P<b>\S+)",
+        r"found (?:input|parameter) tensor at (?P<a>\S+) and \w+ tensor at (?P<b>\S+)",
+        r"Tensor on device (?P<a>\S+) is not on the expected device (?P<b>[^\s!]+)!",
         r"Tensor for argument (?:#\d+ )?'?(?P<argument>\w+)'? is on (?:CPU|(?P<a>\S+) but expected on (?P<b>mps))",
-    ),
-    (
-        Trouble.APART,
         r"Passed CPU tensor to MPS op|not been allocated on MPS|Expected (?P<argument>\w+)\.is_mps\(\) to be true",
-    ),
-    (Trouble.APART, r"Input type \((?P<input>[^)]+)\) and (?P<argument>weight|bias) type \((?P<other>[^)]+)\)"),
-    (
-        Trouble.APART,
+        r"Input type \((?P<input>[^)]+)\) and (?P<argument>weight|bias) type \((?P<other>[^)]+)\)",
         r"Function (?P<function>\w+)Backward returned an invalid gradient at index \d+ - expected device (?P<a>\S+) "
         r"but got (?P<b>\S+)",
-    ),
-    (Trouble.APART, r"expected device (?P<a>\S+) but got (?:device )?(?P<b>\S+)"),
-    (Trouble.APART, r"Input \d+ is on device (?P<a>\S+) and input \d+ is on device (?P<b>\S+)"),
-    (Trouble.APART, r"Expected tensor to have (?P<a>\S+) Device, but got tensor with (?P<b>\S+) Device"),
-    (Trouble.APART, r"storage of a tensor on device \"(?P<a>\S+)\" to a storage on different device \"(?P<b>\S+)\""),
-    (Trouble.APART, r"gradient (?:with|located on) device (?:type )?'?(?P<a>\w+)'? to a tensor"),
-    (Trouble.APART, r"query\.device: (?P<a>\S+) key\.device: (?P<b>\S+) and value\.device: (?P<c>\S+)"),
-    (Trouble.APART, r"TensorOptions\([^)]*device=(?P<a>[\w:]+).*\(got TensorOptions\([^)]*device=(?P<b>[\w:]+)"),
-    (Trouble.APART, r"expects device type: (?P<a>\w+) but device type: (?P<b>\w+) was passed"),
-    (Trouble.APART, r"(?:to be|must be|are|be) (?:all )?(?:on|at|in) the same device|[oO]n same device"),
-    (
-        Trouble.APART,
+        r"expected device (?P<a>\S+) but got (?:device )?(?P<b>\S+)",
+        r"Input \d+ is on device (?P<a>\S+) and input \d+ is on device (?P<b>\S+)",
+        r"Expected tensor to have (?P<a>\S+) Device, but got tensor with (?P<b>\S+) Device",
+        r"storage of a tensor on device \"(?P<a>\S+)\" to a storage on different device \"(?P<b>\S+)\"",
+        r"gradient (?:with|located on) device (?:type )?'?(?P<a>\w+)'? to a tensor",
+        r"query\.device: (?P<a>\S+) key\.device: (?P<b>\S+) and value\.device: (?P<c>\S+)",
+        r"TensorOptions\([^)]*device=(?P<a>[\w:]+).*\(got TensorOptions\([^)]*device=(?P<b>[\w:]+)",
+        r"expects device type: (?P<a>\w+) but device type: (?P<b>\w+) was passed",
+        r"(?:to be|must be|are|be) (?:all )?(?:on|at|in) the same device|[oO]n same device",
         r"(?:have|has) the same device|same device type|tensor on a different device|two different devices",
-    ),
-    (Trouble.APART, r"Found two parameters on different devices|Encountered different devices in metric"),
-    (
-        Trouble.APART,
+        r"Found two parameters on different devices|Encountered different devices in metric",
         r"expected an? (?:CUDA|XPU) device but found (?P<b>\w+)|too many CPU scalars|CPU Scalar support for",
-    ),
-    (
-        Trouble.APART,
         r"hook '(?P<function>[^']+)' has changed the type of value \(was (?P<input>\S+) got (?P<other>[^)]+)\)",
+        r"must be a CPU tensor|CPU tensor, but got tensor on (?P<b>\S+)|assigned grad has data located",
     ),
-    (Trouble.APART, r"must be a CPU tensor|CPU tensor, but got tensor on (?P<b>\S+)|assigned grad has data located"),
-    (Trouble.NO_KERNEL, r"operator '(?P<operator>\S+)' is not currently implemented for the (?P<type>MPS|XPU) device"),
-    (Trouble.NO_KERNEL, r"Could not run '(?P<operator>\S+)' with arguments from the '(?P<type>CUDA|CPU)' backend"),
-)
+    Trouble.NO_KERNEL: (
+        r"operator '(?P<operator>\S+)' is not currently implemented for the (?P<type>MPS|XPU) device",
+        r"Could not run '(?P<operator>\S+)' with arguments from the '(?P<type>CUDA|CPU)' backend",
+    ),
+}
 
-_COMPILED: Final = tuple((trouble, re.compile(pattern, re.DOTALL)) for trouble, pattern in _PATTERNS)
+_COMPILED: Final = tuple((trouble, re.compile(one, re.DOTALL)) for trouble, some in _PATTERNS.items() for one in some)
 
 _TENSOR_TYPE: Final = re.compile(r"torch\.(?P<module>\w+\.)?\w*Tensor|(?P<key>[A-Z]{3})\w+Type")
 

@@ -10,7 +10,6 @@ from torch import nn
 
 from devlint_guard.advise.astray import Astray, register_as_buffer
 from devlint_guard.advise.candidates import candidates
-from devlint_guard.advise.edits import Changes
 from devlint_guard.advise.left_behind import tensor_of
 from devlint_guard.advise.resumed import MOVE_FIRST, order_of, parameter_of
 from devlint_guard.explain.blame import is_meta_deliberate, most_suspect
@@ -49,16 +48,17 @@ def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
     code = _code(scene, first, second, message)
     astray = Astray(scene, first, links, second.device, second.node)
     cause = None if code == "DEV602" else _cause(scene, first, second, astray)
-    order = _order(scene, first) if code == "DEV206" else None
+    parameter = parameter_of(scene, first.exact) if code == "DEV206" else None
+    order = order_of(scene, parameter, first.exact) if code == "DEV206" else None
     advice = _advice(scene, code, first, second, astray, others, cause) if order is None else []
     remedy = advice[0] if advice else None
-    history, changes = _history(first, links, remedy), () if remedy is None else remedy.changes
+    told = () if remedy is None or remedy.cause is None else (remedy.cause,)
+    history, changes = told or _recorded(first) or steps_of(links), () if remedy is None else remedy.changes
     if order is not None:
-        history, changes, parameter = order
+        history, changes = order
         second = second if parameter is None else Met(found_operand(scene, parameter), parameter)
     elif cause is not None:
-        is_other = remedy is not None and remedy.cause is not None and remedy.cause not in cause.steps
-        history = history if is_other else cause.steps
+        history = told if told and told[0] not in cause.steps else cause.steps
     first = replace(first, operand=replace(first.operand, history=history))
     met_there = replace(second.operand, history=_recorded(second))
     operands = (replace(first.operand, blamed=True), met_there, *(one.operand for one in others))
@@ -83,13 +83,6 @@ def _way_of(scene: Scene, met: Met) -> list[Link]:
     return trail(scene, met.node, met.device, met.value)
 
 
-def _history(met: Met, links: Sequence[Link], remedy: Advice | None) -> tuple[Step, ...]:
-    """Where a value was made: as recorded, otherwise as the source says."""
-    if remedy is not None and remedy.cause is not None:
-        return (remedy.cause,)
-    return _recorded(met) or steps_of(links)
-
-
 def _recorded(met: Met) -> tuple[Step, ...]:
     """Where a value was created and moved, if the run was recorded."""
     return met.operand.history or (history_of(met.exact) if isinstance(met.exact, torch.Tensor) else ())
@@ -99,15 +92,6 @@ def _cause(scene: Scene, blamed: Met, other: Met, astray: Astray) -> Cause | Non
     """The recorded cause of the tensor that was refused."""
     tensor, there = tensor_on(blamed.exact, blamed.device), tensor_on(other.exact, astray.device)
     return None if tensor is None else cause_of(tensor, astray.device, there, scene.roots, tensor_of(astray))
-
-
-def _order(scene: Scene, met: Met) -> tuple[tuple[Step, ...], Changes, torch.Tensor | None] | None:
-    """How the state of an optimizer was left behind, and its parameter; None if it was made after the last move."""
-    parameter = parameter_of(scene, met.exact)
-    if parameter is None or not isinstance(met.exact, torch.Tensor):
-        return (), (), None
-    order = order_of(scene, parameter, met.exact)
-    return None if order is None else (*order, parameter)
 
 
 def _advice(

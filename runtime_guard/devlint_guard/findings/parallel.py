@@ -15,11 +15,12 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from devlint_guard.advise.candidates import node_of
-from devlint_guard.advise.edits import Changes, followed_by, preceded_by, replaced, with_keyword
-from devlint_guard.explain.line_values import arguments_of, blamed, spelled, terms_of, whole_expression
+from devlint_guard.advise.edits import followed_by, preceded_by, replaced, with_keyword
+from devlint_guard.explain.cause import said_of
+from devlint_guard.explain.line_values import arguments_of, blamed, finding_about, spelled, terms_of, whole_expression
 from devlint_guard.explain.messages import Message
 from devlint_guard.explain.operands import Scene, operand
-from devlint_guard.finding import Finding, Operand, Role, Step
+from devlint_guard.finding import Changes, Finding, Operand, Role
 from devlint_guard.program.expressions import Argument, as_device
 from devlint_guard.program.functions import Scope, argument_of
 from devlint_guard.program.stored import devices_of
@@ -34,15 +35,13 @@ def data_parallel(scene: Scene, message: Message) -> Finding:
     found = _parallel_operands(scene)
     wanted = next(iter(message.devices), "")
     has = next(iter(message.devices[1:]), "")
-    text = f"`{found[0].name}` has to be on {wanted}, the first of its `device_ids`, and has tensors on {has}"
-    finding = Finding(
+    text = f"has to be on {wanted}, the first of its `device_ids`, and has tensors on {has}"
+    finding = finding_about(
         "DEV401",
-        text if wanted and has else f"`{found[0].name}` does not go with its devices",
-        operands=found,
-        help=(
-            f'move the module first: `.to("{wanted}")`' if wanted else "give CUDA devices only, each once",
-            "the inputs may be anywhere: DataParallel scatters them",
-        ),
+        found,
+        text if wanted and has else "does not go with its devices",
+        f'move the module first: `.to("{wanted}")`' if wanted else "give CUDA devices only, each once",
+        "the inputs may be anywhere: DataParallel scatters them",
         changes=_wrapped_moved(scene, found[0], wanted),
     )
     wrapper = next((one for one in reversed(scene.modules) if isinstance(one, nn.DataParallel)), None)
@@ -55,9 +54,8 @@ def misplaced(scene: Scene) -> Finding | None:
         if isinstance(wrapper, DistributedDataParallel) and wrapper.device_ids:
             device, first = next(iter(devices_of(wrapper.module)), ""), f"cuda:{wrapper.device_ids[0]}"
             if device not in ("", first):
-                found = _parallel_operands(scene)
-                text = f"`{found[0].name}` takes its inputs to {first}, its `device_ids`, and is on {device}"
-                return _of_wrapping(Finding("DEV402", text, operands=found), wrapper, device)
+                text = f"takes its inputs to {first}, its `device_ids`, and is on {device}"
+                return _of_wrapping(finding_about("DEV402", _parallel_operands(scene), text), wrapper, device)
     return None
 
 
@@ -70,10 +68,8 @@ def _of_wrapping(finding: Finding, wrapper: Wrapper, device: str) -> Finding:
     if store is None or not store.stack or store.stack[0].call is None:
         return finding
     first, *others = finding.operands
-    entry, call = store.stack[0], store.stack[0].call
-    step = Step(f"is wrapped by `{entry.text}`", entry.place)
-    finding = replace(finding, operands=(replace(first, history=(step,)), *others))
-    changes = _with_device_first(store.stack, call, wrapper, torch.device(device).index)
+    finding = replace(finding, operands=(replace(first, history=said_of(store, "is wrapped by")), *others))
+    changes = _with_device_first(store.stack, store.stack[0].call, wrapper, torch.device(device).index)
     if not changes:
         return finding
     text = f"name the device of the module, {device}, first: the outputs are gathered there"

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import torch
 
-from devlint_guard.advise.edits import Changes, followed_by, merged
+from devlint_guard.advise.edits import followed_by, merged
 from devlint_guard.explain.messages import Message
 from devlint_guard.explain.operands import Scene
-from devlint_guard.finding import Finding, Operand, Place, Role, Step
+from devlint_guard.finding import Changes, Finding, Operand, Place, Role, Step
 from devlint_guard.program import naming
 from devlint_guard.program.frames import is_installed, shown_path, source_of_file
 from devlint_guard.program.functions import Scope

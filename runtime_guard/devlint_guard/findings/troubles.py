@@ -15,11 +15,12 @@ import torch
 from torch import nn
 
 from devlint_guard.advise.candidates import node_of, on_way, passed_on, with_constant, with_method
-from devlint_guard.advise.edits import Changes, advised, replaced, with_keyword
+from devlint_guard.advise.edits import advised, replaced, with_keyword
 from devlint_guard.explain.cause import default_steps
 from devlint_guard.explain.line_values import (
     arguments_of,
     blamed,
+    finding_about,
     naming_device,
     naming_devices,
     spelled,
@@ -30,7 +31,7 @@ from devlint_guard.explain.line_values import (
 )
 from devlint_guard.explain.messages import Message, Trouble
 from devlint_guard.explain.operands import Scene, operand
-from devlint_guard.finding import Finding, Operand, Role
+from devlint_guard.finding import Changes, Finding, Operand, Role
 from devlint_guard.findings.mismatch import apart
 from devlint_guard.findings.parallel import data_parallel, distributed
 from devlint_guard.program.accelerator import accelerator
@@ -77,47 +78,31 @@ def _not_on_cpu(scene: Scene, message: Message) -> Finding:
     found = value_passed_for(scene, message.argument, device) or values_on(scene, device, last=True)
     taken = f"`{message.argument}`" if message.argument else "what"
     operation = scene.operation.text if scene.operation else "it"
-    return Finding(
-        "DEV107",
-        f"`{found[0].name}` is on {device}: `{operation}` takes {taken} from the CPU",
-        operands=found,
-        help=(f"pass it on the CPU: `{attached(found[0].name)}.cpu()`",),
-        changes=with_method(scene, found[0], ".cpu()"),
-    )
+    return _only_on_cpu(scene, found, f"is on {device}: `{operation}` takes {taken} from the CPU", "pass it")
 
 
 def _no_kernel(scene: Scene, message: Message) -> Finding:
-    device = message.fields.get("type", "CUDA").lower()
-    found = values_on(scene, device)
+    found = values_on(scene, message.fields.get("type", "CUDA").lower())
     operator = message.fields.get("operator", "the operation").removeprefix("aten::")
-    return Finding(
-        "DEV107",
-        f"`{found[0].name}` is on {found[0].device}, and {operator} exists on the CPU only",
-        operands=found,
-        help=(f"compute this on the CPU: `{attached(found[0].name)}.cpu()`",),
-        changes=with_method(scene, found[0], ".cpu()"),
-    )
+    return _only_on_cpu(scene, found, f"is on {found[0].device}, and {operator} exists on the CPU only", "compute this")
+
+
+def _only_on_cpu(scene: Scene, found: tuple[Operand, ...], text: str, verb: str) -> Finding:
+    remedy = f"{verb} on the CPU: `{attached(found[0].name)}.cpu()`"
+    return finding_about("DEV107", found, text, remedy, changes=with_method(scene, found[0], ".cpu()"))
 
 
 def _no_float64(scene: Scene, message: Message) -> Finding:
     found = whole_expression(scene, "mps", inside=True)
-    return Finding(
-        "DEV107",
-        f"`{found[0].name}` would be float64 on {found[0].device}, and float64 exists on the CPU only",
-        operands=found,
-        help=("make it float32 before the move: `.float()`, or `dtype=torch.float32`",),
-    )
+    text = f"would be float64 on {found[0].device}, and float64 exists on the CPU only"
+    return finding_about("DEV107", found, text, "make it float32 before the move: `.float()`, or `dtype=torch.float32`")
 
 
 def _pinned(scene: Scene, message: Message) -> Finding:
     found = values_on(scene, _accelerator(), inside=False)
-    return Finding(
-        "DEV505",
-        f"`{found[0].name}` is on {found[0].device}: only memory of the CPU can be pinned",
-        operands=found,
-        help=("pin CPU tensors only, and skip tensors that are on a device",),
-        changes=_unpinned(scene, found[0]),
-    )
+    text = f"is on {found[0].device}: only memory of the CPU can be pinned"
+    remedy = "pin CPU tensors only, and skip tensors that are on a device"
+    return finding_about("DEV505", found, text, remedy, changes=_unpinned(scene, found[0]))
 
 
 def _unpinned(scene: Scene, found: Operand) -> Changes:
@@ -129,15 +114,12 @@ def _unpinned(scene: Scene, found: Operand) -> Changes:
 
 
 def _meta(scene: Scene, message: Message) -> Finding:
-    found = values_on(scene, "meta")
-    return Finding(
+    return finding_about(
         "DEV602",
-        f"`{found[0].name}` is on meta and has no data",
-        operands=found,
-        help=(
-            "give a module memory with `to_empty(device=…)` and load its checkpoint with every key in it",
-            "`load_state_dict(…, assign=True)` takes the tensors of the checkpoint themselves",
-        ),
+        values_on(scene, "meta"),
+        "is on meta and has no data",
+        "give a module memory with `to_empty(device=…)` and load its checkpoint with every key in it",
+        "`load_state_dict(…, assign=True)` takes the tensors of the checkpoint themselves",
     )
 
 
@@ -148,20 +130,16 @@ def _generator(scene: Scene, message: Message) -> Finding:
     first = (blamed(drawing) or whole_expression(scene, has, Role.GENERATOR))[0]
     rest = [operand(scene, one) for one in terms_of(scene) if one not in generators]
     if own := _with_own_generator(scene, has):
-        return Finding(
-            "DEV106",
-            f"`{own}` makes a generator of its own on {has}, and draws numbers for {wanted}",
-            operands=(replace(first, name=own, history=default_steps()), *rest),
-            help=(f"do without the default device {wanted}: move the model and the batches with `.to(device)`",),
-        )
-    return Finding(
+        found = (replace(first, name=own, history=default_steps()), *rest)
+        remedy = f"do without the default device {wanted}: move the model and the batches with `.to(device)`"
+        text = f"makes a generator of its own on {has}, and draws numbers for {wanted}"
+        return finding_about("DEV106", found, text, remedy)
+    return finding_about(
         "DEV106",
-        f"`{first.name}` draws on {has}, and the numbers are for {wanted}",
-        operands=(first, *rest),
-        help=(
-            f'make it for the device of the numbers: `torch.Generator(device="{wanted}")`',
-            "a default device or tensor type on CUDA reaches the samplers of DataLoader too: give them a generator",
-        ),
+        (first, *rest),
+        f"draws on {has}, and the numbers are for {wanted}",
+        f'make it for the device of the numbers: `torch.Generator(device="{wanted}")`',
+        "a default device or tensor type on CUDA reaches the samplers of DataLoader too: give them a generator",
         changes=_generator_made_for(scene, first, wanted) if wanted else (),
     )
 
@@ -208,14 +186,9 @@ def _is_generator(scene: Scene, term: Term) -> bool:
 def _no_device(scene: Scene, message: Message) -> Finding:
     kind = message.fields.get("type", "CUDA")
     found = naming_devices(scene, kind.lower())
-    asked = found[0].device or kind.lower()
-    return Finding(
-        "DEV301",
-        f"`{found[0].name}` asks for {asked}, and this process has no {kind.upper()} device",
-        operands=found,
-        help=(_AVAILABLE,),
-        changes=_chosen(scene, found[0]) if kind == "CUDA" else (),
-    )
+    text = f"asks for {found[0].device or kind.lower()}, and this process has no {kind.upper()} device"
+    changes = _chosen(scene, found[0]) if kind == "CUDA" else ()
+    return finding_about("DEV301", found, text, _AVAILABLE, changes=changes)
 
 
 def _chosen(scene: Scene, asked: Operand) -> Changes:
@@ -251,13 +224,10 @@ def _no_index(scene: Scene, message: Message) -> Finding:
     beyond = [one for one in named if (number := one.device.partition(":")[2]).isdecimal() and int(number) >= count]
     ids = _written(scene, lambda node: isinstance(node, ast.keyword) and node.arg == "device_ids")
     found = ids or blamed(beyond) or named
-    return Finding(
-        "DEV401" if ids else "DEV302",
-        f"`{found[0].name}` asks for {found[0].device or 'others'}, and this process has {_devices(kind, count)}",
-        operands=found,
-        help=(f"choose an existing one: `torch.{kind}.device_count()`, or `{kind}` for the current device",),
-        changes=() if ids or not count else with_constant(scene, found[0], _there),
-    )
+    text = f"asks for {found[0].device or 'others'}, and this process has {_devices(kind, count)}"
+    remedy = f"choose an existing one: `torch.{kind}.device_count()`, or `{kind}` for the current device"
+    changes = () if ids or not count else with_constant(scene, found[0], _there)
+    return finding_about("DEV401" if ids else "DEV302", found, text, remedy, changes=changes)
 
 
 def _written(scene: Scene, is_meant: Callable[[ast.AST], bool]) -> tuple[Operand, ...]:
@@ -282,13 +252,8 @@ def _device_text(scene: Scene, message: Message) -> Finding:
     found = found or blamed(naming_device(scene, one) for one in texts or named or others)
     found = found or whole_expression(scene, "", inside=True)
     meant = re.match(r"write `([^`]+)`", _spelling(text))
-    return Finding(
-        "DEV303",
-        f"`{found[0].name}` names no device that can be used here",
-        operands=found,
-        help=(_spelling(text),),
-        changes=() if meant is None else with_constant(scene, found[0], lambda one: meant[1] if one == text else ""),
-    )
+    changes = () if meant is None else with_constant(scene, found[0], lambda one: meant[1] if one == text else "")
+    return finding_about("DEV303", found, "names no device that can be used here", _spelling(text), changes=changes)
 
 
 def _spelling(text: str) -> str:
@@ -310,13 +275,9 @@ def _checkpoint(scene: Scene, message: Message) -> Finding:
     asked = [naming_device(scene, one) for one in arguments_of(scene) if one.keyword == "map_location"]
     found = blamed(asked) or whole_expression(scene, kind)
     index = message.fields.get("index")
-    return Finding(
-        "DEV304",
-        f"`{found[0].name}` is for {kind}{':' + index if index else ''}, which is not here",
-        operands=found,
-        help=('read it to a device that is there: `torch.load(…, map_location="cpu")`',),
-        changes=_mapped(scene),
-    )
+    text = f"is for {kind}{':' + index if index else ''}, which is not here"
+    remedy = 'read it to a device that is there: `torch.load(…, map_location="cpu")`'
+    return finding_about("DEV304", found, text, remedy, changes=_mapped(scene))
 
 
 def _mapped(scene: Scene) -> Changes:
@@ -351,13 +312,9 @@ def _no_attribute(scene: Scene, message: Message) -> Finding:
             changes = replaced(scope, node, asked) if asked else ()
         devices = " and ".join(devices_of(value)) if isinstance(value, nn.Module) else ""
         found = blamed([spelled(scene, node.value, Role.MODULE, devices)])
-    return Finding(
-        "DEV306",
-        f"`{found[0].name}` is a module, and modules have no attribute `device`",
-        operands=found,
-        help=(f"ask one of its parameters: `{asked}`",) if asked else (),
-        changes=changes,
-    )
+    remedies = [f"ask one of its parameters: `{asked}`"] if asked else []
+    text = "is a module, and modules have no attribute `device`"
+    return finding_about("DEV306", found, text, *remedies, changes=changes)
 
 
 # --- groups of processes -----------------------------------------------------------------------------------
@@ -367,15 +324,9 @@ def _collective(scene: Scene, message: Message) -> Finding:
     device = next(iter(message.devices), "cpu")
     found = values_on(scene, device)
     both = "cpu:gloo,xpu:xccl" if _accelerator() == "xpu" else "cpu:gloo,cuda:nccl"
-    return Finding(
-        "DEV403",
-        f"`{found[0].name}` is on {found[0].device}, for which the process group has no backend",
-        operands=found,
-        help=(
-            "move it to the device of this rank before the collective",
-            f'or give the group a backend for both: `init_process_group("{both}")`',
-        ),
-    )
+    text = f"is on {found[0].device}, for which the process group has no backend"
+    other = f'or give the group a backend for both: `init_process_group("{both}")`'
+    return finding_about("DEV403", found, text, "move it to the device of this rank before the collective", other)
 
 
 WRITERS: Final[dict[Trouble, Callable[[Scene, Message], Finding]]] = {
