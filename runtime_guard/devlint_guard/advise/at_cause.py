@@ -118,6 +118,8 @@ def advice_at(cause: Cause, sites: Sequence[Site]) -> Iterator[Advice]:
     yield from _registered(cause, sites)
     for one in _lines(cause, sites, *keep, *event.stack):
         yield from _unused_device(one)
+    # The constructor of the module that has the tensor runs before the module is moved.
+    is_of_constructor = cause.chain and not cause.was_left and event.stack[0].code.co_name == "__init__"
     for one in _lines(cause, sites, cause.made):
         if event.kind is Kind.MODULE:
             yield from _at_module_move(one, event)
@@ -125,7 +127,7 @@ def advice_at(cause: Cause, sites: Sequence[Site]) -> Iterator[Advice]:
             yield from _other_device(one)
         elif event.kind is Kind.BATCH:
             yield from _at_batch(one)
-        elif one.entry.call is not None and event.kind is Kind.CREATED and not _is_of_constructor(cause):
+        elif one.entry.call is not None and event.kind is Kind.CREATED and not is_of_constructor:
             yield from one.moved(_made_there(cause), one.entry.call)
     for one in _lines(cause, sites, *keep[:1]):
         yield from _at_store(one, "move it where it is kept")
@@ -145,11 +147,6 @@ def advice_at_last(cause: Cause, sites: Sequence[Site]) -> Iterator[Advice]:
 
 def _made_there(cause: Cause) -> str:
     return "move the module to where its input is" if cause.was_left else "create it on the device where it is used"
-
-
-def _is_of_constructor(cause: Cause) -> bool:
-    """Whether the constructor of the module that has the tensor makes it: it runs before the module is moved."""
-    return bool(cause.chain) and not cause.was_left and cause.event.stack[0].code.co_name == "__init__"
 
 
 def _registered(cause: Cause, sites: Sequence[Site]) -> Iterator[Advice]:

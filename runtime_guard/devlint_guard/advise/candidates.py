@@ -157,14 +157,19 @@ def _of_elements(astray: Astray) -> Iterator[Advice]:
 def _of_variable(astray: Astray) -> Iterator[Advice]:
     """A variable is moved before it is used, in the outermost function that holds just this tensor."""
     told: list[Advice] = []
+    quoted = f'"{astray.device}"'
     for link in reversed(_live(astray)):
         scope, node, name = link.scope, link.node, link.core(astray.met.operand.device)
         device = next(devices_at(scope, node, astray.device, _other(astray, link)), None)
-        move = f"to({device or _quoted(astray.device)})"
+        move = f"to({device or quoted})"
         if isinstance(node, ast.Name) and (moved := _moved_elements(astray, scope, node, move)):
             yield Advice("move them before they are used", moved)
             continue
-        is_variable = isinstance(name, ast.Name) and not _is_of_comprehension(scope, name)
+        # Before a comprehension there is no line that could exchange its variable.
+        reached = scope.reaching(is_name(name.id), name) if isinstance(name, ast.Name) else ()
+        is_variable = isinstance(name, ast.Name) and all(
+            not one or isinstance(one.statement, ast.stmt) for one in reached
+        )
         changes: Changes = ()
         if is_variable and isinstance(name, ast.Name) and _is_local(scope, name.id) and _holds(scope, name, astray):
             changes = preceded_by(scope, node, f"{name.id} = {name.id}.{move}")
@@ -213,12 +218,6 @@ def _moved_elements(astray: Astray, scope: Scope, node: ast.Name, move: str) -> 
     return preceded_by(scope, node, f"{name} = {texts[type(value)]}") if type(value) in texts else ()
 
 
-def _is_of_comprehension(scope: Scope, node: ast.Name) -> bool:
-    """Whether a variable is one of a comprehension, before which there is no line that could exchange it."""
-    reached = scope.reaching(is_name(node.id), node)
-    return any(one is not None and not isinstance(one.statement, ast.stmt) for one in reached)
-
-
 def _holds(scope: Scope, node: ast.expr, astray: Astray) -> bool:
     """Whether an expression stands for a tensor that is where the blamed one is."""
     value = scope.reader.value(node)
@@ -242,18 +241,10 @@ def _of_line(astray: Astray) -> Iterator[Advice]:
                 text = "bring the other value to the device of the tensor that changes in place"
                 yield from advised(text, followed_by(scope, astray.other, f".to({device})"))
             return
-        if _is_tensor(scope, node):
+        value = scope.reader.value(node)
+        if value is UNKNOWN or isinstance(value, torch.Tensor):
             device = device_at(scope, node, astray.device, _other(astray, link))
             yield from advised("move it where it is used", followed_by(scope, node, f".to({device})"))
-
-
-def _is_tensor(scope: Scope, node: ast.expr) -> bool:
-    value = scope.reader.value(node)
-    return value is UNKNOWN or isinstance(value, torch.Tensor)
-
-
-def _quoted(device: str) -> str:
-    return f'"{device}"'
 
 
 # --- other troubles -----------------------------------------------------------------------------------------

@@ -61,10 +61,6 @@ def _rank(met: Met, usual: str, is_meta_deliberate: bool) -> tuple[int, ...]:
         # Of two values on accelerators, that which no network computed follows the other.
         value is None or (isinstance(value, torch.Tensor) and not value.requires_grad),
         operand.role is not Role.TEMPORARY,
-        not _is_current(operand.device),
+        # The device that `cuda` without a number means is rather the right one.
+        operand.device.startswith("cuda:") and str(numbered(torch.device("cuda"))) not in ("cuda", operand.device),
     )
-
-
-def _is_current(device: str) -> bool:
-    """Whether a device is the one that `cuda` without a number means."""
-    return not device.startswith("cuda:") or str(numbered(torch.device("cuda"))) in ("cuda", device)

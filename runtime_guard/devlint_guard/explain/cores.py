@@ -11,7 +11,7 @@ from typing import Final
 import torch
 from torch import nn
 
-from devlint_guard.program.expressions import Reader
+from devlint_guard.program.expressions import Reader, is_torch_function
 from devlint_guard.program.stored import UNKNOWN, tensors_in
 
 MOVES: Final = frozenset({"to", "cuda", "cpu"})
@@ -84,7 +84,7 @@ def _parts_of_call(reader: Reader, node: ast.Call, device: str) -> Sequence[ast.
         return [*node.args[1:], *(one.value for one in node.keywords)]
     if function is torch.device:
         return [] if device else node.args[:1]
-    if _is_of_torch(function) and function is not torch.load:
+    if is_torch_function(function) and function is not torch.load:
         is_made_here = reader.creates(node) and all(reader.device(one) is None for one in node.args)
         if is_made_here or any(keyword.arg == "device" for keyword in node.keywords):
             return []
@@ -135,8 +135,3 @@ def may_be_on(reader: Reader, node: ast.expr, device: str) -> bool:
         return any(str(tensor.device) == device for _, tensor in tensors_in(value))
     found = reader.device(node)
     return found is not None and str(found).partition(":")[0] == device.partition(":")[0]
-
-
-def _is_of_torch(function: object) -> bool:
-    home = getattr(function, "__module__", None)
-    return isinstance(home, str) and home.partition(".")[0] == "torch" and not isinstance(function, (type, nn.Module))

@@ -159,15 +159,10 @@ def read(error: BaseException) -> Message | None:
     for trouble, pattern in _COMPILED:
         found = pattern.search(str(error))
         if found is not None:
-            groups = {**found.groupdict(), **_replica(str(error))}
+            replica = re.match(r"Caught \w+ in replica (?P<replica>\d+) on device \d+", str(error))  # of DataParallel
+            groups = {**found.groupdict(), **(replica.groupdict() if replica else {})}
             return _message(trouble, {key: value for key, value in groups.items() if value is not None})
     return None
-
-
-def _replica(text: str) -> dict[str, str]:
-    """The number of the replica of DataParallel that an error comes from."""
-    found = re.match(r"Caught \w+ in replica (?P<replica>\d+) on device \d+", text)
-    return found.groupdict() if found else {}
 
 
 def _wrapper_of(error: BaseException) -> Trouble | None:

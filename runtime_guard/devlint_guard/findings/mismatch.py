@@ -41,7 +41,10 @@ def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
     blamed = most_suspect(scene, met, message)
     ordered = [met[blamed], *met[:blamed], *met[blamed + 1 :]] if met else []
     if not ordered or len({one.operand.device for one in ordered}) < 2:
-        return Finding("DEV101", _without_names(message), operands=tuple(one.operand for one in ordered))
+        text = "values on different devices meet"
+        if len(message.devices) > 1:
+            text = f"a value on {message.devices[0]} meets one on {message.devices[1]}"
+        return Finding("DEV101", text, operands=tuple(one.operand for one in ordered))
     first, second = ordered[0], next(one for one in ordered if one.operand.device != ordered[0].operand.device)
     others = [one for one in ordered[1:] if one is not second]
     links = _way_of(scene, first)
@@ -117,12 +120,6 @@ def _of_backward(message: Message) -> Finding:
         operands=(made,),
         help=("return gradients on the device of the values that they belong to",),
     )
-
-
-def _without_names(message: Message) -> str:
-    if len(message.devices) > 1:
-        return f"a value on {message.devices[0]} meets one on {message.devices[1]}"
-    return "values on different devices meet"
 
 
 def _text(scene: Scene, code: str, blamed: Operand, other: Operand) -> str:

@@ -35,7 +35,7 @@ from devlint_guard.finding import Changes, Finding, Operand, Role
 from devlint_guard.findings.mismatch import apart
 from devlint_guard.findings.parallel import data_parallel, distributed
 from devlint_guard.program.accelerator import accelerator
-from devlint_guard.program.expressions import Term, attached
+from devlint_guard.program.expressions import attached
 from devlint_guard.program.functions import Scope
 from devlint_guard.program.stored import UNKNOWN, device_of_part, devices_of
 
@@ -125,7 +125,8 @@ def _meta(scene: Scene, message: Message) -> Finding:
 
 def _generator(scene: Scene, message: Message) -> Finding:
     wanted, has = (*message.devices, "", "")[:2]
-    generators = [one for one in terms_of(scene) if _is_generator(scene, one)]
+    given = [one.node for one in arguments_of(scene) if one.keyword == "generator"]
+    generators = [one for one in terms_of(scene) if isinstance(one.value, torch.Generator) or one.node in given]
     drawing = [replace(operand(scene, one), role=Role.GENERATOR) for one in generators]
     first = (blamed(drawing) or whole_expression(scene, has, Role.GENERATOR))[0]
     rest = [operand(scene, one) for one in terms_of(scene) if one not in generators]
@@ -172,12 +173,6 @@ def _generator_made_for(scene: Scene, first: Operand, device: str) -> Changes:
             torch_name = next((key for key, value in scope.more_names.items() if value is torch), "torch")
             return with_keyword(scope, node, "generator", f'{torch_name}.Generator(device="{device}")')
     return ()
-
-
-def _is_generator(scene: Scene, term: Term) -> bool:
-    if isinstance(term.value, torch.Generator):
-        return True
-    return any(one.node is term.node and one.keyword == "generator" for one in arguments_of(scene))
 
 
 # --- a device that is not there -----------------------------------------------------------------------------

@@ -159,11 +159,12 @@ class Reader:
             case ast.Compare():
                 yield from (node.left, *node.comparators)
             case ast.Subscript() | ast.Attribute():
-                assignment = self._assignment_to(node)
+                statements = (one for one in ast.walk(self._source.tree) if isinstance(one, ast.Assign))
+                assigned = [one.value for one in statements if isinstance(node.ctx, ast.Store) and node in one.targets]
                 yield node.value
-                if assignment is not None:
+                if assigned:
                     # Indices of what is assigned to may be anywhere.
-                    yield assignment
+                    yield assigned[0]
                 elif isinstance(node, ast.Subscript):
                     yield from node.slice.elts if isinstance(node.slice, ast.Tuple) else (node.slice,)
             case ast.AugAssign():
@@ -173,11 +174,6 @@ class Reader:
                     yield from self._taken(target)
             case ast.expr():
                 yield from (child for child in ast.walk(node) if isinstance(child, (ast.Name, ast.Attribute)))
-
-    def _assignment_to(self, target: ast.expr) -> ast.expr | None:
-        is_stored = isinstance(getattr(target, "ctx", None), ast.Store)
-        assigned = (node for node in ast.walk(self._source.tree) if is_stored and isinstance(node, ast.Assign))
-        return next((node.value for node in assigned if target in node.targets), None)
 
     def _name(self, node: ast.AST) -> str:
         match node:
@@ -304,7 +300,7 @@ class Reader:
             return default_device() if made is None else made.device
         if function is torch.from_numpy:
             return torch.device("cpu")
-        if _is_torch_function(function) or any(function is one for one in (torch.autograd.Variable, nn.Parameter)):
+        if is_torch_function(function) or any(function is one for one in (torch.autograd.Variable, nn.Parameter)):
             return next(filter(None, map(self.device, node.args)), None)
         return None
 
@@ -369,12 +365,13 @@ def _stored(node: ast.AST) -> list[ast.expr]:
     return [one for one in targets if isinstance(one, (ast.Subscript, ast.Attribute))]
 
 
-def _is_torch_function(function: object) -> bool:
+def is_torch_function(function: object) -> bool:
+    """Whether a value is a function of torch, or a method of one of its classes."""
     module = getattr(function, "__module__", None)
     if isinstance(function, types.BuiltinFunctionType) and isinstance(function.__self__, type):
         return function.__self__.__module__.partition(".")[0] == "torch"
     known = isinstance(module, str) and module.partition(".")[0] == "torch"
-    return known and not isinstance(function, (type, types.ModuleType))
+    return known and not isinstance(function, (type, types.ModuleType, nn.Module))
 
 
 def _common(left: torch.device | None, right: torch.device | None) -> torch.device | None:

@@ -131,16 +131,11 @@ class Part:
     tensors: tuple[Held, ...] = ()
     parts: tuple[Part, ...] = ()
 
-    def walk(self) -> Iterator[Part]:
-        """Itself and all modules inside."""
-        yield self
-        for part in self.parts:
-            yield from part.walk()
-
     def held(self) -> Iterator[Held]:
         """All tensors, of modules inside too."""
-        for part in self.walk():
-            yield from part.tensors
+        yield from self.tensors
+        for part in self.parts:
+            yield from part.held()
 
 
 @dataclass(frozen=True, slots=True)
