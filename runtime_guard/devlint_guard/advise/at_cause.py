@@ -197,10 +197,9 @@ def _at_module_move(line: _Line, event: Event) -> Iterator[Advice]:
         copied = f"{{key: one.cpu() for key, one in {receiver}.state_dict().items()}}"
         text = "copy the tensors: `.cpu()` of a module moves the module itself"
         yield from line.advice(text, replaced(scope, read, copied))
-    imports = imported_too(scope, "copy")
-    if not isinstance(parent, (ast.Expr, ast.Assign, ast.Return)) and imports is not None:
-        copied_first = replaced(scope, call.func.value, f"copy.deepcopy({receiver})")
-        changes = merged([*imports, *copied_first]) if copied_first else ()
+    imports, copied_first = imported_too(scope, "copy"), replaced(scope, call.func.value, f"copy.deepcopy({receiver})")
+    if not isinstance(parent, (ast.Expr, ast.Assign, ast.Return)) and imports is not None and copied_first:
+        changes = merged([*imports, *copied_first])
         yield from line.advice("move a copy: the method moves the module itself", changes)
     yield from _other_device(line)
     given = device_given(call)
@@ -258,13 +257,9 @@ def _at_batch(line: _Line) -> Iterator[Advice]:
             names = [one.id for one in ast.walk(target) if isinstance(one, ast.Name) and one.id in read]
             told = [(name, _batch_on(name, values.get(name), devices[0], line.wanted)) for name in names]
             lines = "\n".join(f"{name} = {text}" for name, text in told if text)
-            if not lines:
-                return
-            if isinstance(statement, ast.For):
-                change = preceded_by(line.scope, statement.body[0], lines)
-            else:
-                change = behind(line.scope, statement, lines)
-            yield from line.advice("move the batch where the loop gets it", change)
+            first = statement.body[0] if isinstance(statement, ast.For) else None
+            moved = preceded_by(line.scope, first, lines) if first else behind(line.scope, statement, lines)
+            yield from line.advice("move the batch where the loop gets it", moved if lines else ())
 
 
 def _read(scope: Scope) -> set[str]:

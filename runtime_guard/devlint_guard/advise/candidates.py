@@ -52,11 +52,10 @@ def candidates(astray: Astray, others: Sequence[Met] = (), cause: Cause | None =
 
 
 def _in_order(astray: Astray, others: Sequence[Met], cause: Cause | None) -> Iterator[Advice]:
-    if cause is not None:
-        between = "cpu" not in (astray.device, astray.met.operand.device)
-        if between and astray.links and module_of(astray) is not None:
-            # Of a network on several accelerators, the value goes to where the flow is.
-            yield from _of_line(astray)
+    is_between = cause is not None and "cpu" not in (astray.device, astray.met.operand.device)
+    if is_between and astray.links and module_of(astray) is not None:
+        # Of a network on several accelerators, the value goes to where the flow is.
+        yield from _of_line(astray)
     for one in _of_one(astray, cause):
         yield _with_companions(one, astray, others)
         yield one
@@ -101,14 +100,11 @@ def _with_companions(found: Advice, astray: Astray, others: Sequence[Met]) -> Ad
 def _remedies(astray: Astray) -> Iterator[Advice]:
     if astray.device == "meta":
         return
-    module = module_of(astray)
-    if module is not None:
+    if (module := module_of(astray)) is not None:
         yield from moves_of(astray, module)
-        return
-    if not astray.links:
-        return
-    yield from _of_filled(astray) if _is_written(astray) else _of_variable(astray)
-    yield from _of_line(astray)
+    elif astray.links:
+        yield from _of_filled(astray) if _is_written(astray) else _of_variable(astray)
+        yield from _of_line(astray)
 
 
 # --- a tensor -----------------------------------------------------------------------------------------------
@@ -116,10 +112,8 @@ def _remedies(astray: Astray) -> Iterator[Advice]:
 
 def _is_written(astray: Astray) -> bool:
     """Whether the failing operation fills the value in place: a copy would be filled instead."""
-    operation = astray.scene.operation
-    node = None if operation is None else operation.node
     here, reader = astray.links[0].node, astray.links[0].scope.reader
-    match node:
+    match astray.scene.operation and astray.scene.operation.node:
         case ast.AugAssign(target=target):
             return target is here
         case ast.Subscript(ctx=ast.Store(), value=container):
@@ -166,19 +160,17 @@ def _of_variable(astray: Astray) -> Iterator[Advice]:
             yield Advice("move them before they are used", moved)
             continue
         # Before a comprehension there is no line that could exchange its variable.
-        reached = scope.reaching(is_name(name.id), name) if isinstance(name, ast.Name) else ()
-        is_variable = isinstance(name, ast.Name) and all(
-            not one or isinstance(one.statement, ast.stmt) for one in reached
-        )
+        reached = filter(None, scope.reaching(is_name(name.id), name) if isinstance(name, ast.Name) else ())
+        is_variable = isinstance(name, ast.Name) and all(isinstance(one.statement, ast.stmt) for one in reached)
         changes: Changes = ()
         if is_variable and isinstance(name, ast.Name) and _is_local(scope, name.id) and _holds(scope, name, astray):
             changes = preceded_by(scope, node, f"{name.id} = {name.id}.{move}")
         elif not (isinstance(node, ast.Name) and is_variable) and _holds(scope, node, astray):
             changes = followed_by(scope, node, f".{move}")
-        found = advised("move it before it is used", changes)
-        if device is not None:
-            yield from found
-        told += found
+        if device is None:
+            told += advised("move it before it is used", changes)
+        else:
+            yield from advised("move it before it is used", changes)
     yield from told
 
 

@@ -111,8 +111,7 @@ def _taken_beside(link: Link) -> Iterator[ast.expr]:
 
 def _is_read_on_cpu(scope: Scope, node: ast.expr) -> bool:
     """Whether the program moves the value, or reads it on the CPU, wherever the function uses it."""
-    text = ast.unparse(node)
-    line = scope.site.line if scope.site is not None else 0
+    text, line = ast.unparse(node), scope.site.line if scope.site is not None else 0
     for one in own_nodes(scope.definition or ast.Pass()):
         match one:
             case ast.Call(func=ast.Attribute(value=receiver, attr=name)) if ast.unparse(receiver) == text:

@@ -111,13 +111,10 @@ def _sliced(scene: Scene, term: Term) -> tuple[Role, str]:
     while isinstance(base, ast.Subscript):
         base = base.value
     reader = None if base is term.node or scene.user is None else Reader.at(scene.user)
-    if reader is not None:
-        value = reader.value(base)
-        if isinstance(value, torch.Tensor) and str(value.device) == term.device:
-            found = naming.name_of(value, scene.roots)
-            if found.qualified:
-                return found.role, found.qualified
-    return Role.TEMPORARY, ""
+    value = None if reader is None else reader.value(base)
+    is_there = isinstance(value, torch.Tensor) and str(value.device) == term.device
+    found = naming.name_of(value, scene.roots) if isinstance(value, torch.Tensor) and is_there else None
+    return (found.role, found.qualified) if found is not None and found.qualified else (Role.TEMPORARY, "")
 
 
 def _role_in_source(site: Site, term: Term) -> Role:

@@ -60,13 +60,8 @@ def is_name(name: str) -> IsTarget:
 def is_attribute(owner: str, name: str) -> IsTarget:
     """Whether a target is an attribute of a variable: `self.table`."""
 
-    def matches(target: ast.expr) -> bool:
-        match target:
-            case ast.Attribute(value=ast.Name(id=of), attr=attr):
-                return of == owner and attr == name
-        return False
-
-    return matches
+    of_owner = is_name(owner)
+    return lambda target: isinstance(target, ast.Attribute) and target.attr == name and of_owner(target.value)
 
 
 def is_none(node: ast.expr) -> bool:

@@ -217,12 +217,9 @@ def place_in(carried: Carried, source: Source, node: ast.expr) -> Place:
 
 def node_carried(carried: Carried) -> tuple[Source, ast.AST] | None:
     """The source of the file and the expression that failed in it."""
-    source = source_of_file(carried.file)
-    place = carried.place
-    if source is None or not carried.text:
-        return None
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.expr) and node.lineno == place.line:
+    source, place = source_of_file(carried.file), carried.place
+    for node in ast.walk(source.tree) if source is not None and carried.text else ():
+        if source is not None and isinstance(node, ast.expr) and node.lineno == place.line:
             found = place_in(carried, source, node)
             if (found.column, found.end_column) == (place.column, place.end_column):
                 return source, node

@@ -267,12 +267,8 @@ def _in_optimizers(tensor: torch.Tensor, roots: Roots, frames: Sequence[FrameTyp
 
 def optimizers_in(frames: Iterable[FrameType]) -> list[torch.optim.Optimizer]:
     """The optimizers that variables of the frames hold."""
-    found: list[torch.optim.Optimizer] = []
-    for frame in frames:
-        for value in frame.f_locals.values():
-            if isinstance(value, torch.optim.Optimizer) and not any(value is one for one in found):
-                found.append(value)
-    return found
+    values = (one for frame in frames for one in frame.f_locals.values())
+    return list({id(one): one for one in values if isinstance(one, torch.optim.Optimizer)}.values())
 
 
 def _gradient(tensor: torch.Tensor, roots: Roots) -> Name | None:

@@ -50,6 +50,12 @@ def render(record: Record) -> str:
     return "\n".join(parts)
 
 
+def _section(anchor: str, title: str, body: str, count: str | None = None) -> str:
+    """A section with a heading, and perhaps a count in it."""
+    told = "" if count is None else f' <span class="count">{count}</span>'
+    return f'<section id="{anchor}">\n<h2>{title}{told}</h2>\n{body}\n</section>'
+
+
 def _tool(record: Record) -> str:
     return "devlint guard" if record.rehearsal is None else "devlint rehearsal"
 
@@ -108,11 +114,8 @@ def _rehearsal(rehearsal: Rehearsal | None) -> str:
     error = f'<p class="torch">{escape(rehearsal.error)}</p>\n' if rehearsal.error else ""
     items = "".join(f"<li>{escape(line)}</li>" for line in rehearsal.not_judged)
     unjudged = f'<p class="note">Not checked:</p>\n<ul>{items}</ul>\n' if items else ""
-    return (
-        f'<section id="rehearsal">\n<h2>Rehearsal</h2>\n<div class="card">\n'
-        f"<p>On {where}: {escape(rehearsal.ending)} ({counted(rehearsal.steps, 'optimizer step')}).</p>\n"
-        f"{error}{unjudged}</div>\n</section>"
-    )
+    told = f"<p>On {where}: {escape(rehearsal.ending)} ({counted(rehearsal.steps, 'optimizer step')}).</p>\n"
+    return _section("rehearsal", "Rehearsal", f'<div class="card">\n{told}{error}{unjudged}</div>')
 
 
 # --- findings -----------------------------------------------------------------------------------------------
@@ -125,10 +128,7 @@ def _findings(anchor: str, title: str, findings: Sequence[Finding], nothing: str
         return ""
     cards = "\n".join(map(_finding, findings)) or f'<p class="empty">{nothing}</p>'
     about = f'<p class="note">{note}</p>\n' if note else ""
-    return (
-        f'<section id="{anchor}">\n<h2>{title} <span class="count">{len(findings) or ""}</span></h2>\n'
-        f"{about}{cards}\n</section>"
-    )
+    return _section(anchor, title, f"{about}{cards}", str(len(findings) or ""))
 
 
 def _finding(finding: Finding) -> str:
@@ -230,7 +230,7 @@ def _allowances(allowed: Sequence[Allowed]) -> str:
         return ""
     heads = "<thead><tr><th>code</th><th>finding</th><th>times</th><th>reason</th></tr></thead>"
     table = f'<div class="card scroll"><table class="allowed">{heads}<tbody>{rows}</tbody></table></div>'
-    return f'<section id="allowed">\n<h2>Allowed <span class="count">{len(allowed)}</span></h2>\n{table}\n</section>'
+    return _section("allowed", "Allowed", table, str(len(allowed)))
 
 
 _NO_REASON = '<span class="soft">none given</span>'
@@ -261,7 +261,7 @@ def _ledger(record: Record) -> str:
     nothing = '<p class="empty">Nothing was copied between devices, and the host waited for none.</p>'
     body = table if transfers else nothing
     waits = f'<p class="note">{waits_of(record)}</p>\n' if waits_of(record) else ""
-    return f'<section id="ledger">\n<h2>Transfers</h2>\n{waits}<div class="tiles">{tiles}</div>\n{body}\n</section>'
+    return _section("ledger", "Transfers", f'{waits}<div class="tiles">{tiles}</div>\n{body}')
 
 
 def _tile(direction: Direction, transfers: Sequence[Transfer]) -> str:
@@ -310,7 +310,7 @@ def _modules(roots: Sequence[Part]) -> str:
     # The home of a tree is the device that most of its bytes are on.
     homes = [next((device for device, _ in spread_of(root.held()).most_common(1)), "") for root in roots]
     trees = "\n".join(_node(root, home, 0) for root, home in zip(roots, homes, strict=True))
-    return f'<section id="modules">\n<h2>Modules</h2>\n<div class="card tree">\n{trees}\n</div>\n</section>'
+    return _section("modules", "Modules", f'<div class="card tree">\n{trees}\n</div>')
 
 
 def _node(part: Part, home: str, depth: int) -> str:
@@ -343,11 +343,8 @@ def _held(one: Held, home: str) -> str:
 
 
 def _run(record: Record) -> str:
-    rows = "".join(
-        f"<tr><th>{escape(key)}</th><td><code>{escape(str(value))}</code></td></tr>"
-        for key, value in record.config.items()
-    )
+    options = ((escape(key), escape(str(value))) for key, value in record.config.items())
+    rows = "".join(f"<tr><th>{key}</th><td><code>{value}</code></td></tr>" for key, value in options)
     if not rows:
         return ""
-    table = f'<table class="options">{rows}</table>'
-    return f'<section id="run">\n<h2>Options</h2>\n<div class="card">{table}</div>\n</section>'
+    return _section("run", "Options", f'<div class="card"><table class="options">{rows}</table></div>')
