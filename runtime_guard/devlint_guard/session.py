@@ -195,36 +195,33 @@ class Guard(contextlib.ContextDecorator):
 
     def exit(self, error: BaseException | None = None) -> None:
         """Ends the latest entry; explains the error with which it ends."""
-        with self.watching.layers.remembered():
-            self._exit(error)
-
-    def _exit(self, error: BaseException | None) -> None:
         roots: Roots = self._roots
         watching = self.watching
-        with self._lock, Undisturbed(watching.step_back):
-            self._entries -= 1
+        with watching.layers.remembered():
+            with self._lock, Undisturbed(watching.step_back):
+                self._entries -= 1
+                if self._entries == 0:
+                    self._seconds += time.perf_counter() - self._began
+                    self._end = end_of(error)
+                    watching.layers.end()
+            with Undisturbed(watching.step_back):
+                roots = active.remove(watching).roots
+            with Undisturbed(watching.step_back):
+                if error is not None and not isinstance(error, GuardError):
+                    finding = annotate(error, roots) or explained_before(error, roots)
+                    if finding is not None and not self._found.has_any_at(finding.place):
+                        self._found.keep([finding])
+            with Undisturbed(watching.step_back):
+                if self._report is not None:
+                    record = self.record(roots)
+                    self._trees = record.roots
+                    try:
+                        write(record, self._report)
+                    except OSError as problem:  # how the program has ended matters more
+                        warnings.warn(f"no report: {problem}", DevlintWarning, stacklevel=2)
             if self._entries == 0:
-                self._seconds += time.perf_counter() - self._began
-                self._end = end_of(error)
-                watching.layers.end()
-        with Undisturbed(watching.step_back):
-            roots = active.remove(watching).roots
-        with Undisturbed(watching.step_back):
-            if error is not None and not isinstance(error, GuardError):
-                finding = annotate(error, roots) or explained_before(error, roots)
-                if finding is not None and not self._found.has_any_at(finding.place):
-                    self._found.keep([finding])
-        with Undisturbed(watching.step_back):
-            if self._report is not None:
-                record = self.record(roots)
-                self._trees = record.roots
-                try:
-                    write(record, self._report)
-                except OSError as problem:  # how the program has ended matters more
-                    warnings.warn(f"no report: {problem}", DevlintWarning, stacklevel=2)
-        if self._entries == 0:
-            watching.called.clear()
-            watching.known.clear()
+                watching.called.clear()
+                watching.known.clear()
 
 
 class _Found:

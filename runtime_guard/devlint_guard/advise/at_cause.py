@@ -235,14 +235,13 @@ def _other_device(line: _Line) -> Iterator[Advice]:
     """The move goes to where the value is needed, unless its device is meant."""
     call = line.entry.call
     given = None if call is None else device_given(call)
-    if call is None or given is None or _is_constant(given):
-        return
-    if not isinstance(call.func, ast.Attribute) or call.func.attr != "to":
-        return
-    moved = f"{line.scope.source.of(call.func.value)}."
-    for device in line.devices(line.scope.source.of(given)):
-        if not device.startswith(moved):
-            yield from line.advice("move it to the device of the other value", replaced(line.scope, given, device))
+    match call:
+        case ast.Call(func=ast.Attribute(value=receiver, attr="to")) if given is not None and not _is_constant(given):
+            own = f"{line.scope.source.of(receiver)}."
+            for device in line.devices(line.scope.source.of(given)):
+                if not device.startswith(own):
+                    changes = replaced(line.scope, given, device)
+                    yield from line.advice("move it to the device of the other value", changes)
 
 
 # --- batches ------------------------------------------------------------------------------------------------

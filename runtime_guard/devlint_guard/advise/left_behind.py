@@ -11,9 +11,10 @@ from torch import nn
 from devlint_guard.advise.astray import Astray
 from devlint_guard.advise.device_expressions import device_at
 from devlint_guard.advise.edits import advised, preceded_by, surrounded
+from devlint_guard.explain.trail import assigned_by_methods
 from devlint_guard.finding import Advice, Step
 from devlint_guard.program import naming
-from devlint_guard.program.bindings import bindings, is_name
+from devlint_guard.program.bindings import is_name
 from devlint_guard.program.frames import node_at
 from devlint_guard.program.functions import Scope
 from devlint_guard.program.stored import dictionary_of, modules_in, parts_of, registered_in
@@ -119,16 +120,13 @@ def _wrapped(holder: nn.Module, key: str, value: object) -> Iterator[Advice]:
     inner = inners.pop() if len(inners) == 1 else ""
     kind = _kind_for(value) or ("ModuleList" if inner else "")
     inner = "" if _kind_for(value) else inner
-    methods = (one for base in type(holder).__mro__ for one in vars(base).values() if hasattr(one, "__code__"))
-    for inside in filter(None, (Scope.of(one, holder) for one in methods)) if kind else ():
-        name = name_of_torch_nn(inside.more_names)
-        for _, target, assigned in bindings(inside.definition or ast.Pass()):
-            if isinstance(target, ast.Attribute) and target.attr == key and name:
-                before = f"{name}.{kind}({f'{name}.{inner}(one) for one in ' if inner else ''}"
-                what = "parameters" if kind.startswith("Parameter") else "modules"
-                text = f"keep the {what} in `nn.{kind}`, so that they move with the module that holds them"
-                step = Step(f"is kept in `self.{key}`, a Python {type(value).__name__}", inside.place(assigned))
-                yield from advised(text, surrounded(inside, assigned, before, ")"), step)
+    for link in assigned_by_methods(holder, key, value) if kind else ():
+        if name := name_of_torch_nn(link.scope.more_names):
+            before = f"{name}.{kind}({f'{name}.{inner}(one) for one in ' if inner else ''}"
+            what = "parameters" if kind.startswith("Parameter") else "modules"
+            text = f"keep the {what} in `nn.{kind}`, so that they move with the module that holds them"
+            step = Step(f"is kept in `self.{key}`, a Python {type(value).__name__}", link.scope.place(link.node))
+            yield from advised(text, surrounded(link.scope, link.node, before, ")"), step)
 
 
 def name_of_torch_nn(names: Mapping[str, object]) -> str:

@@ -61,12 +61,7 @@ class Scene:
             text: of the error, if there is one; it may carry a traceback.
         """
         user = user_site(list(sites))
-        known = {**roots}
-        held = {id(inner) for name, root in roots.items() for _, inner in naming.paths_of_modules(root, name)}
-        for name, module in naming.roots_on(sites).items():
-            if id(module) not in held and name not in known:
-                known[name] = module
-        operation = None if user is None else operation_at(user)
+        operation, known = None if user is None else operation_at(user), naming.roots_on(sites, roots)
         return cls(sites, user, operation, known, frozenset(roots), naming.modules_on(sites), carried_in(text))
 
     @property

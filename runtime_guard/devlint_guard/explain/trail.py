@@ -141,7 +141,7 @@ class _Way:
                 return _meant(scope, reached, f"{node.value.id}.{name}", value)
         if isinstance(owner, ModuleType):
             return _of_file(top_of(owner), name, value)
-        if found := [] if owner is UNKNOWN else [*_assigned_by_methods(owner, name, value)]:
+        if found := [] if owner is UNKNOWN else [*assigned_by_methods(owner, name, value)]:
             return found[0] if len(found) == 1 else None
         if name not in dictionary_of(owner):
             return _of_class(owner, name, value)
@@ -202,7 +202,7 @@ def _passed(scope: Scope, call: ast.Call, code: CodeType, name: str, value: obje
     return None if given is None else Link(How.PASSED, scope, given, variable=name, value=value)
 
 
-def _assigned_by_methods(owner: object, name: str, value: object) -> Iterator[Link]:
+def assigned_by_methods(owner: object, name: str, value: object) -> Iterator[Link]:
     """The assignments of an attribute by the methods of a class of the user's."""
     for base in type(owner).__mro__:
         for method in vars(base).values() if not base.__module__.startswith("torch.") else ():

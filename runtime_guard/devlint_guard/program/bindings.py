@@ -223,10 +223,3 @@ def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             yield node
             yield from own_nodes(node)
-
-
-def bindings(function: ast.AST) -> Iterator[tuple[ast.stmt, ast.expr, ast.expr]]:
-    """All assignments in a function: statement, target, value."""
-    for node in own_nodes(function):
-        if isinstance(node, ast.stmt):
-            yield from ((node, target, value) for target, value, _ in targets_of(node))

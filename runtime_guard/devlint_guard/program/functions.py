@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import CodeType, FunctionType, ModuleType
 
 from devlint_guard.finding import Place
-from devlint_guard.program.bindings import Binding, IsTarget, bindings, definition_of, reaching
+from devlint_guard.program.bindings import Binding, IsTarget, definition_of, own_nodes, reaching, targets_of
 from devlint_guard.program.expressions import Reader
 from devlint_guard.program.frames import (
     Site,
@@ -21,6 +21,7 @@ from devlint_guard.program.frames import (
     place_in_code,
     source_of,
     source_of_file,
+    span_of,
 )
 from devlint_guard.program.stored import UNKNOWN
 
@@ -105,10 +106,9 @@ class Scope:
     def is_settled(self, node: ast.expr) -> bool:
         """Whether the names in an expression have the values that they had when it was computed."""
         names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-        return not any(
-            isinstance(target, ast.Name) and target.id in names and (statement.end_lineno or 0) >= node.lineno
-            for statement, target, _ in bindings(self.definition or ast.Pass())
-        )
+        later = (one for one in own_nodes(self.definition or ast.Pass()) if span_of(one)[1][0] >= node.lineno)
+        targets = [target for one in later if isinstance(one, ast.stmt) for target, _, _ in targets_of(one)]
+        return not any(isinstance(target, ast.Name) and target.id in names for target in targets)
 
 
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})

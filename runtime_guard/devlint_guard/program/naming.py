@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import FrameType, ModuleType
+from types import FrameType, MappingProxyType, ModuleType
 from typing import NamedTuple
 
 import torch
@@ -179,14 +179,14 @@ _DEEPEST = 2
 """So many containers, each an element of the next, are looked through for modules."""
 
 
-def roots_on(sites: Sequence[Site]) -> dict[str, nn.Module]:
-    """The modules that may serve as roots: of the user's frames, each with the variable that holds it.
+def roots_on(sites: Sequence[Site], given: Roots = MappingProxyType({})) -> dict[str, nn.Module]:
+    """The modules that may serve as roots: those given, and of the user's frames, each with the variable that holds it.
 
     Outermost frames first, and of a frame the modules that no other one of them holds before those. A module
     that is called and that no variable holds has the name of its class.
     """
-    found: dict[str, nn.Module] = {}
-    held: set[int] = set()
+    found = dict(given)
+    held = {id(inner) for root in given.values() for _, inner in paths_of_modules(root, "")}
     users = ({**site.frame.f_globals, **site.frame.f_locals} for site in sites if site.is_user)
     named = [item for names in users for item in _modules_in(names).items()]
     for name, module in (*named, *(("self", module) for module in modules_on(sites))):
