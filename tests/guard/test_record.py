@@ -152,7 +152,7 @@ def test_default_devices_are_told(recording: None) -> None:
 def test_a_copy_that_nobody_reads_is_known(recording: None) -> None:
     x = torch.ones(2)
     x.to("meta")
-    copy = RECORD.copy_of(x)
+    copy = RECORD.copies.of(x)
     assert copy is not None
     assert (str(copy.after), copy.source) == ("meta", RECORD.of(x))
 

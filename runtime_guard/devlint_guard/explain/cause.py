@@ -86,7 +86,7 @@ def cause_of(
     own = RECORD.of(tensor) or _put_there(tensor, chain)
     if own is None or not own.root.stack or own.root.after not in (None, tensor.device):
         return None
-    event, copy = own.root, RECORD.copy_of(tensor)
+    event, copy = own.root, RECORD.copies.of(tensor)
     is_copied = copy is not None and copy.source is own and str(copy.after) == wanted and bool(copy.stack)
     met = RECORD.of(other) if other is not None and event.kind is Kind.CREATED else None
     is_meant = met is not None and met.stack and met.kind in (Kind.MOVED, Kind.CREATED) and str(met.after) == wanted

@@ -21,13 +21,6 @@ Inner = tuple[ast.expr, bool]
 """A part of an expression, and whether its value is the very object."""
 
 
-def core(reader: Reader, node: ast.expr, device: str) -> ast.expr:
-    """The innermost part that an expression has its value, or its device, from; see `inner`."""
-    while (found := inner(reader, node, device)) is not None:
-        node, _ = found
-    return node
-
-
 def inner(reader: Reader, node: ast.expr, device: str) -> Inner | None:
     """The next part inwards; None for an expression that has its value from elsewhere.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
-from devlint_guard.explain.cores import core, inner
+from devlint_guard.explain.cores import inner
 from devlint_guard.finding import Step
 from devlint_guard.program.functions import Scope
 from devlint_guard.program.stored import UNKNOWN
@@ -55,7 +55,10 @@ class Link:
 
     def core(self, device: str) -> ast.expr:
         """The innermost part that its value, on a device, comes from."""
-        return core(self.scope.reader, self.node, device)
+        node = self.node
+        while (found := inner(self.scope.reader, node, device)) is not None:
+            node = found[0]
+        return node
 
     def tensor(self, device: str) -> torch.Tensor | None:
         """The outermost part on its way inwards that is a tensor which is still there."""

@@ -61,7 +61,8 @@ def annotate(
     """
 
     def add() -> Finding | None:
-        if _is_annotated(error):
+        texts = [*getattr(error, "__notes__", ()), *(one for one in error.args[:1] if isinstance(one, str))]
+        if any(line.startswith(_MARKS) for text in texts for line in text.splitlines()):
             return None
         finding = _finding(error, roots)
         if finding is not None:
@@ -127,11 +128,6 @@ def _of_carried(operands: Sequence[Operand], carried: Carried) -> tuple[Operand,
     if not carried.text or any(one.place and one.place.line == carried.place.line for one in operands):
         return tuple(operands)
     return (*operands, Operand(carried.text, Role.TEMPORARY, "", place=carried.place))
-
-
-def _is_annotated(error: BaseException) -> bool:
-    texts = [*getattr(error, "__notes__", ()), *(arg for arg in error.args[:1] if isinstance(arg, str))]
-    return any(line.startswith(_MARKS) for text in texts for line in text.splitlines())
 
 
 def _add_note(error: BaseException, text: str) -> None:

@@ -50,7 +50,10 @@ def finding_on(scene: Scene, met: Sequence[Met], message: Message) -> Finding:
     links = _way_of(scene, first)
     code = _code(scene, first, second, message)
     astray = Astray(scene, first, links, second.device, second.node)
-    cause = None if code == "DEV602" else _cause(scene, first, second, astray)
+    tensor, there = tensor_on(first.exact, first.device), tensor_on(second.exact, second.device)
+    cause = None
+    if tensor is not None and code != "DEV602":
+        cause = cause_of(tensor, second.device, there, scene.roots, tensor_of(astray))
     parameter = parameter_of(scene, first.exact) if code == "DEV206" else None
     order = order_of(scene, parameter, first.exact) if code == "DEV206" else None
     advice = _advice(scene, code, first, second, astray, others, cause) if order is None else []
@@ -89,12 +92,6 @@ def _way_of(scene: Scene, met: Met) -> list[Link]:
 def _recorded(met: Met) -> tuple[Step, ...]:
     """Where a value was created and moved, if the run was recorded."""
     return met.operand.history or (history_of(met.exact) if isinstance(met.exact, torch.Tensor) else ())
-
-
-def _cause(scene: Scene, blamed: Met, other: Met, astray: Astray) -> Cause | None:
-    """The recorded cause of the tensor that was refused."""
-    tensor, there = tensor_on(blamed.exact, blamed.device), tensor_on(other.exact, astray.device)
-    return None if tensor is None else cause_of(tensor, astray.device, there, scene.roots, tensor_of(astray))
 
 
 def _advice(

@@ -257,9 +257,5 @@ class Recorder:
         found, event = self.keeps.of(tensor), self.of(tensor)
         return found if found is not None and (event is None or found.number > event.number) else None
 
-    def copy_of(self, tensor: Tensor) -> Event | None:
-        """The last move of a tensor itself, whose result is another tensor."""
-        return self.copies.of(tensor)
-
 
 RECORD = Recorder()

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from devlint_guard.finding import Place
+from devlint_guard.program.expressions import as_device, numbered
 from devlint_guard.program.frames import (
     Source,
     is_user_code,
@@ -188,16 +189,9 @@ def _of_module(text: str, module: nn.Module, found: dict[str, str]) -> None:
 
 def device_named(value: object) -> str | None:
     """The device that a value names, with its number; None for a value that names none."""
-    if not isinstance(value, torch.device):
-        if not isinstance(value, str) or not value.startswith(("cpu", "cuda", "mps", "xpu")) or len(value) > _DEVICE:
-            return None
-        try:
-            value = torch.device(value)
-        except RuntimeError:
-            return None
-    if value.index is None and value.type == "cuda" and torch.cuda.is_initialized():
-        value = torch.device("cuda", torch.cuda.current_device())
-    return str(value)
+    is_text = isinstance(value, str) and value.startswith(("cpu", "cuda", "mps", "xpu")) and len(value) <= _DEVICE
+    device = numbered(as_device(value)) if is_text or isinstance(value, torch.device) else None
+    return None if device is None else str(device)
 
 
 _DEVICE = len("cuda:128")
