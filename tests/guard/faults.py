@@ -89,7 +89,6 @@ NEVER_WHILE_EXPLAINING = {
     "record.storages.Storages.forget": _RECORDS,
     "record.storages.Storages.put": _RECORDS,
     "record.storages.Storages.put_storage": _RECORDS,
-    "record.storages.place_of": _RECORDS,
     "record.storages.storage_of": _RECORDS,
     "report.ranks._joined": "joins reports",
     "report.ranks.gathered": "joins reports",
