@@ -1,0 +1,1 @@
+"""The analysis that reports what is manifest."""

@@ -1,0 +1,100 @@
+"""A call of a function of the project: its summary, applied to the caller's values."""
+
+from __future__ import annotations
+
+from devlint.frontend import ir
+from devlint.inference.calls.arguments import bound
+from devlint.inference.calls.substitution import Substitution
+from devlint.inference.library.signatures import prove
+from devlint.inference.requirements.propagate import hand_on
+from devlint.inference.state.containers import append, set_item
+from devlint.inference.state.frame import LARGEST_CONDITION, Arguments, Frame
+from devlint.inference.state.moves import move
+from devlint.inference.state.where import PROCESS_STATE
+from devlint.inference.values.code import Body
+from devlint.inference.values.data import Effect, Summary
+from devlint.inference.values.joins import join
+from devlint.inference.values.objects import Instance
+from devlint.inference.values.tensors import Tensor, options
+from devlint.inference.values.terms import (
+    APPENDED,
+    BOTTOM,
+    ELEMENT,
+    ITEMS,
+    MAPPING,
+    MOVED,
+    PARTS,
+    UNKNOWN,
+    Field,
+    Root,
+    Symbol,
+    Value,
+    is_symbolic,
+)
+
+
+def call_body(frame: Frame, body: Body, environment: Value, arguments: Arguments, span: ir.Span) -> Value:
+    """Return what a function of the project gives, and do what it does."""
+    given = bound(frame, body, environment, arguments)
+    puts_in = Substitution(frame, given, span)
+    summary = frame.engine.summary(body, puts_in)
+    return apply(frame, summary, puts_in, span)
+
+
+def apply(frame: Frame, summary: Summary, puts_in: Substitution, span: ir.Span) -> Value:
+    """Put the caller's values into a summary: its requirements, then its effects, then what it returns."""
+    for each in summary.kinds:
+        prove(frame, puts_in.value(each))
+    requirements = [puts_in.requirement(each) for each in summary.requirements]
+    value = puts_in.value(summary.returns)
+    holds = [puts_in.value(each) for each in summary.holds]
+    objects = [_effect(puts_in, each) for each in summary.objects]
+    effects = [_effect(puts_in, each) for each in summary.effects]
+    for requirement in requirements:
+        hand_on(frame, requirement, span)
+    if summary.returns is BOTTOM:
+        if not summary.is_endless or frame.body.function is not None:
+            frame.is_endless = frame.is_endless or summary.is_endless
+            frame.leave()
+        return UNKNOWN
+    kept = [each for each in holds if is_symbolic(each) and each.nodes <= LARGEST_CONDITION]
+    frame.state.passed = tuple(dict.fromkeys((*frame.state.passed, *kept)))
+    for effect in objects:
+        frame.heap.put(effect.owner, effect.field, effect.value)
+    for effect in effects:
+        _write(frame, effect)
+    return value
+
+
+def _effect(puts_in: Substitution, effect: Effect) -> Effect:
+    return Effect(puts_in.value(effect.owner), effect.field, puts_in.value(effect.value))
+
+
+def _write(frame: Frame, effect: Effect) -> None:
+    """Do what a body has done to an object that it was handed."""
+    owner, field, value = effect
+    owners = options(owner)
+    for each in owners:
+        if each is PROCESS_STATE:
+            frame.heap.put(each, field, value)
+        elif field is MOVED:
+            move(frame, each, value, frame.source())
+        elif field is APPENDED:
+            append(frame, each, (value,))
+        elif field.key is not None:
+            set_item(frame, each, field.key, value)
+        elif isinstance(each, (Root, Symbol, Instance)):
+            _put(frame, each, field, value, len(owners) > 1)
+        elif isinstance(each, Tensor) and field.name == "data":
+            continue
+
+
+def _put(frame: Frame, owner: Value, field: Field, value: Value, is_one_of_several: bool) -> None:
+    if is_one_of_several:
+        value = join(frame.heap.get(owner, field) or UNKNOWN, value)
+    if field in (ITEMS, MAPPING):
+        frame.heap.drop(owner, ELEMENT)
+        frame.heap.drop(owner, PARTS)
+    elif field is ELEMENT:
+        frame.heap.drop(owner, ITEMS)
+    frame.heap.put(owner, field, value)

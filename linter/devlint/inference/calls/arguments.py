@@ -1,0 +1,78 @@
+"""The one binder: which argument of a call each parameter of a function gets."""
+
+from __future__ import annotations
+
+from devlint.frontend import ir
+from devlint.inference.state.containers import get, one_element
+from devlint.inference.state.frame import ENCLOSING, Arguments, Frame
+from devlint.inference.values.code import Body
+from devlint.inference.values.tensors import Row, pack, row
+from devlint.inference.values.terms import ABSENT, NONE, PARAMETER, UNKNOWN, Root, Value, constant, root
+
+
+def parameter(name: str) -> Root:
+    """Return the symbol of a parameter."""
+    return root(PARAMETER, name)
+
+
+def variadic(name: str) -> Root:
+    """Return the symbol of `*name`: a tuple."""
+    return root(PARAMETER, f"*{name}")
+
+
+def keywords(name: str) -> Root:
+    """Return the symbol of `**name`: the row of a dictionary."""
+    return root(PARAMETER, f"**{name}")
+
+
+def bound(frame: Frame, body: Body, environment: Value, arguments: Arguments) -> dict[Value, Value]:
+    """Return the caller's values by symbol; what a caller leaves out or hands over in an unknown way is unknown."""
+    assert body.function is not None
+    given: dict[Value, Value] = {ENCLOSING: environment}
+    rest, named = list(arguments.positional), dict(arguments.named)
+    spread = None if arguments.spread is None else arguments.spread
+    for each in body.function.parameters:
+        if each.kind == "args":
+            given[variadic(each.name)] = _rest(rest, spread)
+            rest = []
+        elif each.kind == "kwargs":
+            given[keywords(each.name)] = _named(body, named, arguments)
+        elif each.kind != "keyword" and rest:
+            given[parameter(each.name)] = rest.pop(0)
+        elif each.kind != "positional" and each.name in named:
+            given[parameter(each.name)] = named.pop(each.name)
+        elif each.kind != "keyword" and spread is not None:
+            given[parameter(each.name)] = one_element(frame, spread)
+        else:
+            given[parameter(each.name)] = _left_out(frame, body, each, arguments)
+    return given
+
+
+def _rest(rest: list[Value], spread: Value | None) -> Value:
+    if spread is None:
+        return pack(*rest)
+    return UNKNOWN if rest else spread
+
+
+def _left_out(frame: Frame, body: Body, each: ir.Parameter, arguments: Arguments) -> Value:
+    default = frame.engine.default(body, each.name) if each.has_default else UNKNOWN
+    if arguments.row is None:
+        return default
+    return get(frame, arguments.row, constant(each.name), default)
+
+
+def _named(body: Body, named: dict[str, Value], arguments: Arguments) -> Row:
+    """Return the content of `**kwargs`: what no other parameter has taken."""
+    assert body.function is not None
+    held = arguments.row if isinstance(arguments.row, Row) else None
+    entries: dict[Value, Value] = dict(held.entries) if held is not None else {}
+    if held is not None:
+        for each in body.function.parameters:
+            if each.kind in ("normal", "keyword"):
+                entries[constant(each.name)] = ABSENT
+    for name, value in named.items():
+        entries[constant(name)] = value
+    base = NONE if arguments.row is None else UNKNOWN if held is None else held.base
+    if base is NONE:
+        entries = {key: value for key, value in entries.items() if value is not ABSENT}
+    return row(base, tuple(entries.items()))

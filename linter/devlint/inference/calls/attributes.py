@@ -1,0 +1,261 @@
+"""Attributes: read and written, with the properties of the project's classes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from devlint.frontend import ir
+from devlint.inference.state.frame import Arguments, Frame
+from devlint.inference.state.where import SAME_TENSOR, device_of, device_of_module, source_of
+from devlint.inference.stubs import TENSOR_CLASS
+from devlint.inference.values.code import ClassCode
+from devlint.inference.values.devices import device_type, is_of_type
+from devlint.inference.values.folding import fold
+from devlint.inference.values.joins import either, join, join_all
+from devlint.inference.values.objects import (
+    DICT,
+    ENVIRONMENT,
+    LIBRARY,
+    LIST,
+    MODULE,
+    SET,
+    ClassValue,
+    FileValue,
+    Function,
+    Instance,
+    Library,
+    Super,
+    Wrapped,
+    bound,
+    class_value,
+    library,
+    method,
+    wrapped,
+)
+from devlint.inference.values.tensors import Alternatives, Array, Device, Tensor, options, tensor
+from devlint.inference.values.terms import (
+    ABSENT,
+    BOTTOM,
+    COMPUTED,
+    DEVICE,
+    INPUT,
+    NONE,
+    NUMBER,
+    OPTION,
+    SOURCE,
+    UNKNOWN,
+    Constant,
+    Root,
+    Symbol,
+    Term,
+    Value,
+    attribute,
+    constant,
+    root,
+    symbol,
+    term,
+)
+from devlint.torchlib.signature import InstanceTerm, TensorTerm
+
+MOVES: Final = frozenset({"to", "cuda", "cpu", "xpu", "mps", "ipu", "hpu", "npu"})
+"""Methods that put a tensor or module somewhere."""
+
+CHOSEN_OUTSIDE: Final = frozenset({"sys.argv", "os.environ"})
+"""What the user of a program sets."""
+
+
+def read(frame: Frame, owner: Value, name: str, span: ir.Span) -> Value:
+    """Return `owner.name`."""
+    if isinstance(owner, (Root, Symbol)):
+        return _of_symbol(frame, owner, name)
+    if isinstance(owner, Tensor):
+        return _of_tensor(frame, owner, name)
+    if isinstance(owner, Instance):
+        return _of_instance(frame, owner, name, span)
+    if isinstance(owner, Library):
+        full = f"{owner.name}.{name}"
+        return root(OPTION, full) if full in CHOSEN_OUTSIDE else frame.engine.stubs.named(full)
+    if isinstance(owner, FileValue):
+        return frame.engine.member(frame, owner.file, name)
+    if isinstance(owner, ClassValue):
+        return _of_class(owner, name)
+    if isinstance(owner, Super):
+        return _of_super(frame, owner, name, span)
+    if isinstance(owner, Alternatives):
+        return join_all([read(frame, each, name, span) for each in owner.options if each not in (NONE, ABSENT)])
+    if isinstance(owner, Term):
+        return _of_term(frame, owner, name, span)
+    if isinstance(owner, Device):
+        return device_type(owner) if name == "type" else NUMBER
+    if isinstance(owner, Wrapped) and name in ("setter", "getter", "deleter"):
+        return owner if name != "setter" else wrapped("setter", owner.function)
+    if isinstance(owner, Array):
+        return method(owner, "numpy.ndarray", name)
+    if isinstance(owner, Constant) and isinstance(owner.value, str):
+        return method(owner, "str", name)
+    return method(owner, "", name) if owner is UNKNOWN and name in MOVES else UNKNOWN
+
+
+def _of_symbol(frame: Frame, owner: Root | Symbol, name: str) -> Value:
+    held = frame.heap.get(owner, attribute(name))
+    if held is not None:
+        return present(held)
+    top = owner if isinstance(owner, Root) else owner.root
+    if name == "device" and (owner in frame.kinds or top.kind == INPUT):
+        return device_of(frame, owner)
+    if name in ("is_cuda", "is_cpu"):
+        return fold("is_of_type", device_of(frame, owner), constant(name[3:]))
+    return symbol(owner, attribute(name))
+
+
+def present(value: Value) -> Value:
+    """Return what a field holds if it is there; where it is not, Python raises."""
+    if isinstance(value, Alternatives) and ABSENT in value.options:
+        return join_all([each for each in value.options if each is not ABSENT])
+    if isinstance(value, Term) and value.operator == "ite":
+        test, then, orelse = value.arguments[0], present(value.arguments[1]), present(value.arguments[2])
+        return orelse if then is ABSENT else then if orelse is ABSENT else either(test, then, orelse)
+    return value
+
+
+def _of_tensor(frame: Frame, owner: Tensor, name: str) -> Value:
+    if name == "device":
+        return owner.device
+    if name in ("is_cuda", "is_cpu"):
+        return is_of_type(owner.device, name[3:])
+    if name in SAME_TENSOR:
+        return tensor(owner.device, owner.rank, owner.owner if name == "data" else NONE, owner.source)
+    return method(owner, TENSOR_CLASS, name) if frame.engine.stubs.method(TENSOR_CLASS, name) else NUMBER
+
+
+def _of_instance(frame: Frame, owner: Instance, name: str, span: ir.Span) -> Value:
+    held = frame.heap.get(owner, attribute(name))
+    if held is not None and held is not ABSENT:
+        return present(held)
+    if owner.kind in (LIST, DICT, SET):
+        return method(owner, owner.kind, name)
+    if isinstance(owner.of, ClassValue):
+        found = owner.of.code.lookup(name)
+        if found is not None:
+            return _member(frame, found, owner, owner.of, span)
+        for base in owner.of.code.libraries:
+            inherited = _of_library(frame, owner, base, name)
+            if inherited is not UNKNOWN:
+                return inherited
+        return frame.heap.get(owner, COMPUTED) or UNKNOWN
+    if isinstance(owner.of, Library) and owner.kind in (MODULE, LIBRARY):
+        return _of_library(frame, owner, owner.of.name, name)
+    return UNKNOWN if owner.kind != ENVIRONMENT else BOTTOM
+
+
+def _member(frame: Frame, found: Value, owner: Value, of: ClassValue, span: ir.Span) -> Value:
+    """Return a member of a class for an object of it."""
+    if isinstance(found, Function):
+        return bound(found, owner)
+    if isinstance(found, Wrapped):
+        if found.kind == "property":
+            return frame.engine.call(frame, found.function, Arguments([owner], {}), span)
+        return found.function if found.kind == "staticmethod" else bound(found.function, of)
+    return found
+
+
+def _of_library(frame: Frame, owner: Instance, of: str, name: str) -> Value:
+    """Return an attribute that a class of a library declares."""
+    stubs = frame.engine.stubs
+    if stubs.method(of, name) is not None:
+        return method(owner, of, name)
+    for each in stubs.attribute(of, name) or ():
+        if isinstance(each, TensorTerm):
+            where = device_of_module(frame, owner)
+            rank = constant(each.rank) if isinstance(each.rank, int) else UNKNOWN
+            is_parameter = owner.kind == MODULE or stubs.is_module_class(of)
+            return tensor(where, rank, owner if is_parameter else NONE, source_of(frame, owner))
+        if isinstance(each, InstanceTerm) and stubs.is_module_class(each.cls):
+            return _part(frame, owner, name, each.cls)
+    return UNKNOWN
+
+
+def _part(frame: Frame, owner: Instance, name: str, of: str) -> Value:
+    """Return a module in a module of a library, which moves with it and may be replaced."""
+    made = frame.make(MODULE, frame.span, library(of), f".{name}")
+    frame.heap.put(made, DEVICE, device_of_module(frame, owner))
+    frame.heap.put(made, SOURCE, source_of(frame, owner))
+    frame.heap.put(owner, attribute(name), made)
+    return made
+
+
+def _of_class(owner: ClassValue, name: str) -> Value:
+    found = owner.code.lookup(name)
+    if isinstance(found, Wrapped):
+        return bound(found.function, owner) if found.kind == "classmethod" else found.function
+    if found is not None:
+        return found
+    if name == "apply" and "torch.autograd.Function" in owner.code.libraries:
+        return method(owner, "torch.autograd.Function", name)
+    return library(f"{owner.code.libraries[0]}.{name}") if owner.code.libraries else UNKNOWN
+
+
+def _of_super(frame: Frame, owner: Super, name: str, span: ir.Span) -> Value:
+    receiver = owner.receiver
+    code = receiver.of.code if isinstance(receiver, Instance) and isinstance(receiver.of, ClassValue) else owner.owner
+    found = code.lookup(name, owner.owner)
+    if found is not None:
+        return _member(frame, found, receiver, class_value(code), span)
+    for base in owner.owner.libraries:
+        if frame.engine.stubs.method(base, name) is not None:
+            return method(receiver, base, name)
+    return UNKNOWN
+
+
+def _of_term(frame: Frame, owner: Term, name: str, span: ir.Span) -> Value:
+    if owner.operator == "ite":
+        test, then, orelse = owner.arguments
+        if then is NONE or orelse is NONE:
+            return read(frame, orelse if then is NONE else then, name, span)
+        return either(test, read(frame, then, name, span), read(frame, orelse, name, span))
+    if owner.operator == "denoted":
+        return device_type(owner) if name == "type" else NUMBER
+    if name == "device":
+        return owner.arguments[1] if owner.operator == "to" else device_of(frame, owner)
+    if owner.operator == "to" and (name in MOVES or not frame.engine.stubs.is_tensor_method(name)):
+        inner = read(frame, owner.arguments[0], name, span)
+        return inner if name in MOVES or inner is UNKNOWN else term("attribute", owner, constant(name))
+    if frame.engine.stubs.is_tensor_method(name):
+        return method(owner, TENSOR_CLASS, name)
+    return term("attribute", owner, constant(name))
+
+
+def write(frame: Frame, owner: Value, name: str, value: Value, span: ir.Span) -> None:
+    """Store `owner.name = value`; of one of several, it may be each."""
+    held = options(owner)
+    for each in held:
+        setter = _setter(each, name)
+        if setter is not None:
+            frame.engine.call(frame, setter, Arguments([each, value], {}), span)
+        elif isinstance(each, (Root, Symbol, Instance)):
+            _put(frame, each, name, value, len(held) > 1)
+
+
+def _setter(owner: Value, name: str) -> Value | None:
+    code: ClassCode | None = owner.of.code if isinstance(owner, Instance) and isinstance(owner.of, ClassValue) else None
+    found = code.lookup(name) if code is not None else None
+    return found.setter if isinstance(found, Wrapped) and found.setter is not NONE else None
+
+
+def _put(frame: Frame, owner: Root | Symbol | Instance, name: str, value: Value, is_one_of_several: bool) -> None:
+    field = attribute(name)
+    if is_one_of_several:
+        before = frame.heap.get(owner, field)
+        if before is None:
+            before = symbol(owner, field) if not isinstance(owner, Instance) else ABSENT
+        value = join(before, value)
+    if isinstance(owner, Instance) and isinstance(value, Tensor) and frame.heap.get(owner, DEVICE) is not None:
+        of = owner.of.name if isinstance(owner.of, Library) else next(iter(_libraries(owner)), "")
+        if frame.engine.stubs.attribute(of, name) is not None:  # a parameter of a layer is replaced
+            frame.heap.put(owner, DEVICE, value.device)
+            frame.heap.put(owner, SOURCE, value.source)
+    frame.heap.put(owner, field, value)
+
+
+def _libraries(owner: Instance) -> tuple[str, ...]:
+    return owner.of.code.libraries if isinstance(owner.of, ClassValue) else ()

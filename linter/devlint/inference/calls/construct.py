@@ -1,0 +1,107 @@
+"""New objects: of the project's classes, and of the classes of libraries."""
+
+from __future__ import annotations
+
+from devlint.frontend import ir
+from devlint.inference.calls.attributes import read
+from devlint.inference.library.signatures import fitted, solve
+from devlint.inference.state.frame import Arguments, Frame
+from devlint.inference.state.where import default_device
+from devlint.inference.values.code import ClassCode
+from devlint.inference.values.objects import (
+    LIBRARY,
+    MODULE,
+    OBJECT,
+    Function,
+    Instance,
+    bound,
+    class_value,
+    library,
+)
+from devlint.inference.values.ranks import highest, number
+from devlint.inference.values.tensors import tensor
+from devlint.inference.values.terms import (
+    DEVICE,
+    NO_DEVICE,
+    NONE,
+    RANK,
+    SOURCE,
+    TRUE,
+    UNKNOWN,
+    Value,
+    attribute,
+    constant,
+)
+from devlint.torchlib.knowledge import FROM_NUMBERS
+from devlint.torchlib.signature import ModuleTerm, ObjectTerm, TensorTerm
+
+
+def construct(frame: Frame, code: ClassCode, arguments: Arguments, span: ir.Span) -> Value:
+    """Return a new object of a class of the project."""
+    made = frame.make(OBJECT, span, class_value(code))
+    found = code.lookup("__init__")
+    if isinstance(found, Function):
+        frame.engine.call(frame, bound(found, made), arguments, span)
+    elif code.libraries:
+        read_init = read(frame, made, "__init__", span)
+        if read_init is not UNKNOWN:
+            frame.engine.call(frame, read_init, arguments, span)
+    else:
+        _fill_fields(frame, made, code, arguments)
+    return made
+
+
+def _fill_fields(frame: Frame, made: Instance, code: ClassCode, arguments: Arguments) -> None:
+    """Store the arguments of a dataclass in its fields."""
+    names = list(dict.fromkeys([name for each in reversed(code.order) for name, _ in each.scope.fields]))
+    for position, name in enumerate(names):
+        value = arguments.at(position, name)
+        if value is None:
+            value = code.lookup(name)
+        frame.heap.put(made, attribute(name), UNKNOWN if value is None else value)
+
+
+def construct_library(frame: Frame, name: str, arguments: Arguments, span: ir.Span) -> Value:
+    """Return a new object of a class of a library, with the device of what it holds."""
+    stubs = frame.engine.stubs
+    kind = MODULE if stubs.is_module_class(name) else LIBRARY
+    made = frame.make(kind, span, library(name))
+    return initialize(frame, made, name, arguments, span)
+
+
+def initialize(frame: Frame, made: Value, name: str, arguments: Arguments, span: ir.Span) -> Value:
+    """Let the constructor of a class of a library say what an object holds; return it, or what is made instead."""
+    stubs = frame.engine.stubs
+    found = fitted(frame, stubs, stubs.method(name, "__init__") or (), arguments.behind(made))
+    heap, is_stateless = frame.heap, stubs.is_stateless(name)
+    if found is None:
+        if stubs.is_module_class(name) and not is_stateless:
+            heap.put(made, DEVICE, UNKNOWN)
+        return made
+    solved = solve(frame, stubs, name, found, span)
+    for term in found.form.returns:
+        if isinstance(term, TensorTerm):
+            where = solved.devices.get(term.device, default_device(frame))
+            is_parameter = name == "torch.nn.Parameter"
+            source = solved.sources.get(term.device, NONE)
+            rank = highest(solved.ranks) if solved.ranks else UNKNOWN
+            return tensor(where, rank, TRUE if is_parameter else NONE, frame.source() if source is NONE else source)
+        if isinstance(term, ObjectTerm):
+            heap.put(made, DEVICE, UNKNOWN)
+            return made
+    where = solved.devices.get("E", NO_DEVICE)
+    if (
+        is_stateless
+        and not any(isinstance(term, ModuleTerm) for term in found.form.returns)
+        and "E" not in solved.sources
+    ):
+        where = NO_DEVICE
+    elif where is NO_DEVICE and not is_stateless and stubs.is_module_class(name):
+        where = default_device(frame)
+    heap.put(made, DEVICE, where)
+    source = solved.sources.get("E", NONE)
+    heap.put(made, SOURCE, frame.source() if source is NONE else source)
+    is_scalar = any(each.name == FROM_NUMBERS for each in found.form.parameters) and not solved.ranks
+    if is_scalar or (solved.ranks and number(highest(solved.ranks)) == 0):
+        heap.put(made, RANK, constant(0))
+    return made

@@ -1,0 +1,103 @@
+"""Operations of terms on the values of a frame: those that ask the heap, and all others by `fold`."""
+
+from __future__ import annotations
+
+from devlint.frontend import ir
+from devlint.inference.calls.attributes import read
+from devlint.inference.calls.items import subscript
+from devlint.inference.calls.knowledge import truth_of
+from devlint.inference.calls.types import has_attribute, is_instance, type_value
+from devlint.inference.library.tensors import device_of_data
+from devlint.inference.state.containers import get, has, length_of
+from devlint.inference.state.frame import Frame
+from devlint.inference.state.where import device_of, rank_of, shared_device, source_of
+from devlint.inference.values.folding import ARITHMETIC, COMPARISONS, fold
+from devlint.inference.values.joins import either
+from devlint.inference.values.ranks import highest
+from devlint.inference.values.tensors import Array, Tensor, array, tensor
+from devlint.inference.values.terms import (
+    NONE,
+    NUMBER,
+    UNKNOWN,
+    Constant,
+    Root,
+    Symbol,
+    Term,
+    Value,
+    constant,
+    is_symbolic,
+    term,
+)
+
+
+def evaluate(frame: Frame, name: str, arguments: tuple[Value, ...], span: ir.Span) -> Value:
+    """Return the result of the operation of a term, or a term that stands for it."""
+    first = arguments[0]
+    if name == "ite":
+        known = truth_of(frame, first)
+        if known is not None:
+            return arguments[1] if known else arguments[2]
+        return either(first, arguments[1], arguments[2])
+    if name == "not":
+        known = truth_of(frame, first)
+        return fold("not", first) if known is None else constant(not known)
+    if name == "get":
+        return get(frame, first, arguments[1], arguments[2])
+    if name == "has":
+        return has(frame, first, arguments[1])
+    if name == "item":
+        return subscript(frame, first, arguments[1], span)
+    if name == "attribute":
+        attribute_name = arguments[1]
+        return read(frame, first, str(attribute_name.value), span) if isinstance(attribute_name, Constant) else UNKNOWN
+    if name == "to":
+        return relocated(frame, first, arguments[1], arguments[2])
+    if name == "device_of":
+        return device_of(frame, first)
+    if name == "device_of_data":
+        return device_of_data(frame, first)
+    if name == "rank_of":
+        return rank_of(frame, first)
+    if name == "len":
+        return length(frame, first)
+    if name == "isinstance":
+        return is_instance(frame, first, arguments[1])
+    if name == "hasattr":
+        return has_attribute(frame, first, arguments[1])
+    if name == "type":
+        return type_value(frame, first)
+    if name in ARITHMETIC or name in COMPARISONS or name == "neg":
+        return combined(frame, name, list(arguments))
+    return fold(name, *arguments)
+
+
+def combined(frame: Frame, name: str, operands: list[Value]) -> Value:
+    """Return the result of an operator on values that may be tensors."""
+    if any(isinstance(each, Tensor) for each in operands):
+        ranks = highest([rank_of(frame, each) for each in operands])
+        return tensor(shared_device(frame, operands), ranks, NONE, source_of(frame, operands[0]))
+    if any(isinstance(each, Array) for each in operands):
+        return array(highest([rank_of(frame, each) for each in operands]))
+    return fold(name, *operands)
+
+
+def relocated(frame: Frame, value: Value, where: Value, decided: Value) -> Value:
+    """Return what `value.to(where)` has given, whose effect on a module is an effect of its own."""
+    if isinstance(value, Tensor):
+        return value if value.device is where else tensor(where, value.rank, NONE, decided)
+    if isinstance(value, Term) and value.operator == "to":
+        return term("to", value.arguments[0], where, decided)
+    if isinstance(value, Term) and value.operator != "ite":
+        return tensor(where, rank_of(frame, value), NONE, decided)
+    return term("to", value, where, decided) if isinstance(value, (Root, Symbol, Term)) else value
+
+
+def length(frame: Frame, value: Value) -> Value:
+    """Return `len(value)`."""
+    found = length_of(frame, value)
+    if found is not None:
+        return constant(found)
+    if isinstance(value, Constant) and isinstance(value.value, (str, bytes)):
+        return constant(len(value.value))
+    made = term("len", value) if is_symbolic(value) and not frame.heap.fields(value) else UNKNOWN
+    return NUMBER if made is UNKNOWN else made

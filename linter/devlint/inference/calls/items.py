@@ -1,0 +1,91 @@
+"""Subscripts and iteration, with the methods of the project's classes."""
+
+from __future__ import annotations
+
+from devlint.frontend import ir
+from devlint.inference.requirements.make import participant, require
+from devlint.inference.state.containers import item, one_element, set_item
+from devlint.inference.state.frame import Arguments, Frame
+from devlint.inference.values.data import (
+    ANYWHERE,
+    HOST,
+    INDEX,
+    ON_HOST,
+    ONE_ELEMENT,
+    READ_INDEX,
+    Participant,
+)
+from devlint.inference.values.joins import join_all
+from devlint.inference.values.objects import ClassValue, Function, Instance, bound
+from devlint.inference.values.tensors import CPU, Alternatives, Array, Tensor, Tuple
+from devlint.inference.values.terms import NONE, NUMBER, UNKNOWN, Term, Value, is_symbolic
+
+
+def own_method(owner: Value, name: str) -> Value | None:
+    """Return a method of the project's class of an object."""
+    found = owner.of.code.lookup(name) if isinstance(owner, Instance) and isinstance(owner.of, ClassValue) else None
+    return bound(found, owner) if isinstance(found, Function) else None
+
+
+def subscript(frame: Frame, owner: Value, index: Value, span: ir.Span) -> Value:
+    """Return `owner[index]`."""
+    called = own_method(owner, "__getitem__")
+    if called is not None:
+        return frame.engine.call(frame, called, Arguments([index], {}), span)
+    return item(frame, owner, index)
+
+
+def require_index(frame: Frame, owner: Value, index: Value, span: ir.Span) -> None:
+    """Note what `owner[index]` requires: an index on the device of a tensor or on the CPU; of an array, on the CPU."""
+    parts = index.items if isinstance(index, Tuple) else (index,)
+    tensors = [each for each in parts if isinstance(each, Tensor) or (is_symbolic(each) and _proven(frame, each))]
+    for each in tensors:
+        if isinstance(owner, Array):
+            require(frame, "[]", [participant(frame, each, ONE_ELEMENT), Participant(HOST, CPU)], span, ON_HOST)
+        elif _proven(frame, owner):
+            index_part = participant(frame, each, ANYWHERE, INDEX)
+            require(frame, "[]", [participant(frame, owner), index_part], span, READ_INDEX)
+
+
+def _proven(frame: Frame, value: Value) -> bool:
+    """Whether a value is a tensor, as far as operations have proven it."""
+    if isinstance(value, Alternatives):
+        return all(_proven(frame, each) for each in value.options)
+    if isinstance(value, Term) and value.operator == "ite":
+        return _proven(frame, value.arguments[1]) and _proven(frame, value.arguments[2])
+    return isinstance(value, Tensor) or value in frame.kinds
+
+
+def set_subscript(frame: Frame, owner: Value, index: Value, value: Value, span: ir.Span) -> None:
+    """Store `owner[index] = value`; a tensor is copied into, from any device, but for values put at indices."""
+    called = own_method(owner, "__setitem__")
+    if called is not None:
+        frame.engine.call(frame, called, Arguments([index, value], {}), span)
+        return
+    if isinstance(owner, Array):
+        if isinstance(value, Tensor):
+            require(frame, "[]=", [participant(frame, value, ANYWHERE), Participant(HOST, CPU)], span, ON_HOST)
+        return
+    parts = index.items if isinstance(index, Tuple) else (index,)
+    by_index = [each for each in parts if isinstance(each, (Tensor, Instance))]
+    if _proven(frame, owner) and by_index and (isinstance(value, Tensor) or is_symbolic(value)):
+        require(frame, "[]=", [participant(frame, owner), participant(frame, value, ONE_ELEMENT)], span)
+    set_item(frame, owner, index, value)
+
+
+def iterated(frame: Frame, value: Value, span: ir.Span) -> Value:
+    """Return any element of what is iterated over."""
+    if isinstance(value, Alternatives):
+        return join_all([iterated(frame, each, span) for each in value.options if each is not NONE])
+    for name in ("__iter__", "__next__", "__getitem__"):
+        called = own_method(value, name)
+        if called is None:
+            continue
+        found = frame.engine.call(frame, called, Arguments([NUMBER] if name == "__getitem__" else [], {}), span)
+        if name != "__iter__":
+            return found
+        follows = own_method(value, "__next__") if found is value else None
+        if follows is not None:
+            return frame.engine.call(frame, follows, Arguments([], {}), span)
+        return UNKNOWN if found is value else iterated(frame, found, span)
+    return one_element(frame, value)

@@ -1,0 +1,188 @@
+"""The caller's values in place of the symbols of a summary; and the caller's answers to the questions of a body."""
+
+from __future__ import annotations
+
+from typing import final
+
+from devlint.frontend import ir
+from devlint.inference.calls.attributes import read
+from devlint.inference.calls.evaluation import evaluate
+from devlint.inference.calls.items import subscript
+from devlint.inference.calls.knowledge import code_of, truth_of
+from devlint.inference.state.containers import content, length_of, one_element
+from devlint.inference.state.frame import Frame, Oracle
+from devlint.inference.state.where import PROCESS_STATE, default_device, device_of, rank_of, source_of
+from devlint.inference.values.data import CODE, TRUTH, Answer, Participant, Question, Requirement
+from devlint.inference.values.joins import join_all
+from devlint.inference.values.objects import (
+    Bound,
+    Function,
+    Instance,
+    Method,
+    Site,
+    Super,
+    bound,
+    function,
+    instance,
+    method,
+    super_of,
+    through,
+)
+from devlint.inference.values.tensors import Alternatives, Row, Tensor, Tuple, alternatives, pack, row, tensor
+from devlint.inference.values.terms import (
+    ABSENT,
+    DEVICE,
+    ELEMENT,
+    ENVIRONMENT_OF,
+    GLOBAL,
+    NONE,
+    RANK,
+    RECEIVER,
+    SOURCE,
+    UNKNOWN,
+    UNKNOWN_RESULT,
+    Field,
+    Root,
+    Symbol,
+    Term,
+    Value,
+    is_symbolic,
+    root,
+    symbol,
+)
+
+
+@final
+class Substitution(Oracle):
+    """Puts in the values of one call, as they are before the call has an effect.
+
+    Args:
+        frame: of the caller.
+        given: its values by symbol.
+        span: of the call.
+    """
+
+    def __init__(self, frame: Frame, given: dict[Value, Value], span: ir.Span) -> None:
+        self._frame = frame
+        self._given = given
+        self._span = span
+        self._site = frame.site(span)
+        self._known: dict[Value, Value] = {}
+
+    def answer(self, question: Question) -> Answer:
+        """Return what the caller knows of a term."""
+        value = self.value(question.term)
+        if question.kind == TRUTH:
+            return truth_of(self._frame, value)
+        return code_of(self._frame, value) if question.kind == CODE else length_of(self._frame, value)
+
+    def value(self, value: Value) -> Value:
+        """Return a value of the summary as the caller has it."""
+        found = self._known.get(value)
+        if found is None:
+            found = self._known[value] = self._put_in(value)
+        return found
+
+    def requirement(self, requirement: Requirement) -> Requirement:
+        """Return a requirement of the summary for the caller's values."""
+        participants = tuple([self._participant(each) for each in requirement.participants])
+        conditions = tuple([self.value(each) for each in requirement.conditions])
+        return requirement._replace(participants=participants, conditions=conditions)
+
+    def _participant(self, one: Participant) -> Participant:
+        device, rank = self.value(one.device), self.value(one.rank)
+        return Participant(one.role, device, rank, self.value(one.source), one.exemption, self.value(one.subject))
+
+    def _put_in(self, value: Value) -> Value:
+        if isinstance(value, Root):
+            return self._of_root(value)
+        if isinstance(value, Symbol):
+            return self._of_symbol(value)
+        if isinstance(value, Term):
+            return evaluate(
+                self._frame, value.operator, tuple([self.value(each) for each in value.arguments]), self._span
+            )
+        if isinstance(value, Tensor):
+            owner = value.owner if not is_symbolic(value.owner) else self.value(value.owner)
+            return tensor(self.value(value.device), self.value(value.rank), owner, self.value(value.source))
+        if isinstance(value, Tuple):
+            return pack(*[self.value(each) for each in value.items])
+        if isinstance(value, Alternatives):
+            if ABSENT in value.options:
+                rest = [self.value(each) for each in value.options if each is not ABSENT]
+                whole = join_all(rest)
+                return whole if whole is UNKNOWN else _or_absent(whole)
+            return join_all([self.value(each) for each in value.options])
+        if isinstance(value, Row):
+            return self._row(value)
+        return self._object(value)
+
+    def _object(self, value: Value) -> Value:
+        if isinstance(value, Instance):
+            where = through(value.site, self._site)
+            return instance(where, value.kind, value.of) if isinstance(where, Site) else value
+        if isinstance(value, Function):
+            return function(value.body, self.value(value.environment))
+        if isinstance(value, Bound):
+            return bound(self.value(value.function), self.value(value.receiver))
+        if isinstance(value, Method):
+            return method(self.value(value.receiver), value.of, value.name)
+        if isinstance(value, Super):
+            return super_of(value.owner, self.value(value.receiver))
+        return value
+
+    def _of_root(self, value: Root) -> Value:
+        if value in self._given:
+            return self._given[value]
+        if value.kind == UNKNOWN_RESULT:
+            return root(UNKNOWN_RESULT, value.name, through(value.place, self._site))
+        if value.kind == GLOBAL:
+            return self._frame.engine.global_value(self._frame, value)
+        return value
+
+    def _of_symbol(self, value: Symbol) -> Value:
+        frame, field = self._frame, value.field
+        if value.parent is PROCESS_STATE and field is DEVICE:
+            return default_device(frame)
+        base = self.value(value.parent)
+        if base is value.parent:
+            return value
+        if field is DEVICE:
+            return device_of(frame, base)
+        if field is RANK:
+            return rank_of(frame, base)
+        if field is SOURCE:
+            return source_of(frame, base)
+        return field_of(frame, base, field, self._span)
+
+    def _row(self, value: Row) -> Value:
+        entries = {key: each if each is ABSENT else self.value(each) for key, each in value.entries}
+        if value.base is NONE or value.base is UNKNOWN:
+            return row(value.base, tuple(entries.items()))
+        below = content(self._frame, self.value(value.base))
+        whole: dict[Value, Value] = {**dict(below.entries), **entries}
+        if below.base is NONE:
+            whole = {key: each for key, each in whole.items() if each is not ABSENT}
+        return row(below.base, tuple(whole.items()))
+
+
+def _or_absent(value: Value) -> Value:
+    held = value.options if isinstance(value, Alternatives) else (value,)
+    return alternatives(tuple(dict.fromkeys((*held, ABSENT))))
+
+
+def field_of(frame: Frame, base: Value, field: Field, span: ir.Span) -> Value:
+    """Return what a field of a caller's value holds."""
+    if field.kind == ".":
+        return read(frame, base, field.name, span)
+    if field.key is not None:
+        return subscript(frame, base, field.key, span)
+    if field is ELEMENT:
+        return one_element(frame, base)
+    if field is RECEIVER and isinstance(base, (Bound, Method)):
+        return base.receiver
+    if field is ENVIRONMENT_OF:
+        called = base.function if isinstance(base, Bound) else base
+        if isinstance(called, Function):
+            return called.environment
+    return symbol(base, field) if isinstance(base, (Root, Symbol)) else UNKNOWN

@@ -1,0 +1,297 @@
+"""What is called: the code of a value, of several values, or of a symbol whose code the caller knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from devlint.frontend import ir
+from devlint.inference.calls.apply import call_body
+from devlint.inference.calls.attributes import MOVES
+from devlint.inference.calls.construct import construct, construct_library
+from devlint.inference.calls.items import own_method
+from devlint.inference.calls.knowledge import code_of
+from devlint.inference.library.known import TOPICS
+from devlint.inference.library.signatures import apply as apply_signature
+from devlint.inference.library.table import CallSite, function_handler, method_handler
+from devlint.inference.state.frame import Arguments, Frame, State
+from devlint.inference.state.moves import havoc, moved
+from devlint.inference.state.where import default_device, is_module
+from devlint.inference.stubs import TENSOR_CLASS
+from devlint.inference.values.code import Body, ClassCode
+from devlint.inference.values.data import Code
+from devlint.inference.values.devices import denoted
+from devlint.inference.values.joins import either, join
+from devlint.inference.values.objects import (
+    DICT,
+    LIST,
+    SET,
+    Bound,
+    ClassValue,
+    Function,
+    Instance,
+    Library,
+    Method,
+    bound,
+    function,
+    method,
+)
+from devlint.inference.values.tensors import Alternatives, Tensor, device
+from devlint.inference.values.terms import (
+    ABSENT,
+    BOTTOM,
+    ENVIRONMENT_OF,
+    NONE,
+    NUMBER,
+    OPTION,
+    RECEIVER,
+    UNKNOWN,
+    Constant,
+    Root,
+    Symbol,
+    Term,
+    Value,
+    attribute,
+    is_symbolic,
+    root_of,
+    symbol,
+)
+
+assert TOPICS
+
+CURRENT = device("cuda:0")
+
+QUIET = frozenset(
+    """
+    torch math logging warnings os sys re time json numpy print isinstance len range type id hash repr str format
+    callable issubclass hasattr any all abs round min max sum sorted open vars dir collections functools itertools
+    typing
+    """.split()
+)
+"""Libraries and functions that move nothing which they are handed."""
+
+
+def call_value(frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> Value:
+    """Execute a call and return its result."""
+    if isinstance(callee, Function):
+        return call_body(frame, callee.body, callee.environment, arguments, span)
+    if isinstance(callee, Bound):
+        return call_value(frame, callee.function, arguments.behind(callee.receiver), span)
+    if isinstance(callee, ClassValue):
+        return construct(frame, callee.code, arguments, span)
+    if isinstance(callee, Library):
+        return call_library(frame, callee.name, arguments, span)
+    if isinstance(callee, Method):
+        return call_method(frame, callee, arguments, span)
+    if isinstance(callee, Instance):
+        return call_instance(frame, callee, arguments, span)
+    if isinstance(callee, Alternatives):
+        held = [each for each in callee.options if each not in (NONE, ABSENT)]
+        return branches(frame, [_calls(frame, each, arguments, span) for each in held], NONE)
+    if isinstance(callee, Term) and callee.operator == "ite":
+        test, then, orelse = callee.arguments
+        if then is not NONE and orelse is not NONE:
+            ways = [_calls(frame, then, arguments, span), _calls(frame, orelse, arguments, span)]
+            return branches(frame, ways, test)
+        return call_value(frame, orelse if then is NONE else then, arguments, span)
+    if is_symbolic(callee):
+        return _call_symbol(frame, callee, arguments, span)
+    return call_unknown(frame, "call", arguments, span)
+
+
+def _calls(frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> Callable[[], Value]:
+    return lambda: call_value(frame, callee, arguments, span)
+
+
+def call_unknown(frame: Frame, what: str, arguments: Arguments, span: ir.Span) -> Value:
+    """Return the result of code that nobody knows, which may have moved what it was handed."""
+    for each in arguments.values():
+        havoc(frame, each)
+    return frame.unknown(what, span)
+
+
+def branches(frame: Frame, ways: list[Callable[[], Value]], test: Value) -> Value:
+    """Execute one of several calls: join what they do. Of two ways, the test chooses the first."""
+    before, path = frame.state, frame.path
+    states: list[State] = []
+    whole: Value = BOTTOM
+    for number, way in enumerate(ways):
+        frame.state = before.fork()
+        if is_symbolic(test):
+            frame.under(test if number == 0 else frame.opposite(test))
+        value = way()
+        frame.path = path
+        if frame.is_live:
+            whole = either(test, whole, value) if states and is_symbolic(test) else join(whole, value)
+            states.append(frame.state)
+    if not states:
+        frame.state = before
+        frame.leave()
+        return UNKNOWN
+    state = states[0]
+    for each in states[1:]:
+        state = state.joined(each, test)
+    frame.state = state
+    return whole
+
+
+def _call_symbol(frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> Value:
+    """Call what a caller handed over: the code that it knows, a method by its name, or unknown code."""
+    code = code_of(frame, callee)
+    if code is not None:
+        return call_code(frame, callee, code, arguments, span)
+    receiver, name = _receiver(callee)
+    if name:
+        return call_method(frame, method(receiver, "", name), arguments, span)
+    top = root_of(callee)
+    if top is not None and top.kind == OPTION and isinstance(callee, Symbol):
+        for each in arguments.values():
+            havoc(frame, each)
+        return symbol(callee, attribute("()"))
+    return call_unknown(frame, "call", arguments, span)
+
+
+def _receiver(callee: Value) -> tuple[Value, str]:
+    if isinstance(callee, Symbol) and callee.field.kind == ".":
+        return callee.parent, callee.field.name
+    if isinstance(callee, Term) and callee.operator == "attribute" and isinstance(callee.arguments[1], Constant):
+        return callee.arguments[0], str(callee.arguments[1].value)
+    return UNKNOWN, ""
+
+
+def call_code(frame: Frame, callee: Value, code: Code, arguments: Arguments, span: ir.Span) -> Value:
+    """Call a symbol whose code the caller knows."""
+    what = code.what
+    receiver = _receiver(callee)[0]
+    if code.kind == "several" and isinstance(what, tuple):
+        ways = [_calls_code(frame, callee, each, arguments, span) for each in what]
+        return branches(frame, ways, NONE)
+    if isinstance(what, Body):
+        around = symbol(callee, ENVIRONMENT_OF) if isinstance(callee, (Root, Symbol)) and what.around else NONE
+        if code.kind == "bound":
+            first = symbol(callee, RECEIVER) if isinstance(callee, (Root, Symbol)) else receiver
+            return call_value(frame, function(what, around), arguments.behind(first), span)
+        return call_value(frame, function(what, around), arguments, span)
+    if isinstance(what, ClassCode):
+        return (
+            construct(frame, what, arguments, span)
+            if code.kind == "class"
+            else _call_object(frame, callee, what, arguments, span)
+        )
+    if code.kind == "library":
+        return call_library(frame, str(what), arguments, span)
+    if code.kind == "method" and isinstance(what, tuple):
+        first = symbol(callee, RECEIVER) if isinstance(callee, (Root, Symbol)) else receiver
+        return call_method(frame, method(first, str(what[0]), str(what[1])), arguments, span)
+    if code.kind == "instance" and isinstance(what, tuple):
+        return _call_library_instance(frame, callee, str(what[1]), arguments, span)
+    return call_unknown(frame, "call", arguments, span)
+
+
+def _calls_code(frame: Frame, callee: Value, code: Code, arguments: Arguments, span: ir.Span) -> Callable[[], Value]:
+    return lambda: call_code(frame, callee, code, arguments, span)
+
+
+def call_instance(frame: Frame, callee: Instance, arguments: Arguments, span: ir.Span) -> Value:
+    """Call an object."""
+    if isinstance(callee.of, ClassValue):
+        return _call_object(frame, callee, callee.of.code, arguments, span)
+    if isinstance(callee.of, Library):
+        return _call_library_instance(frame, callee, callee.of.name, arguments, span)
+    return call_unknown(frame, "call", arguments, span)
+
+
+def _call_object(frame: Frame, callee: Value, code: ClassCode, arguments: Arguments, span: ir.Span) -> Value:
+    for name in ("__call__", "forward"):
+        found = code.lookup(name)
+        if isinstance(found, Function):
+            return call_value(frame, bound(found, callee), arguments, span)
+    for base in code.libraries:
+        if frame.engine.stubs.method(base, "forward") is not None:
+            return _call_library_instance(frame, callee, base, arguments, span)
+    return call_unknown(frame, "call", arguments, span)
+
+
+def _call_library_instance(frame: Frame, callee: Value, of: str, arguments: Arguments, span: ir.Span) -> Value:
+    handler = method_handler(frame, of, "__call__")
+    if handler is not None:
+        return handler(CallSite(frame, of, "__call__", callee, arguments, span))
+    stubs = frame.engine.stubs
+    forms = stubs.method(of, "forward") or stubs.method(of, "__call__")
+    if forms:
+        return apply_signature(frame, stubs, of.rpartition(".")[2], forms, arguments.behind(callee), span)
+    return call_unknown(frame, of, arguments, span)
+
+
+def call_library(frame: Frame, name: str, arguments: Arguments, span: ir.Span) -> Value:
+    """Call a function or class of a library."""
+    handler = function_handler(name)
+    if handler is not None:
+        return handler(CallSite(frame, "", name, UNKNOWN, arguments, span))
+    stubs = frame.engine.stubs
+    if stubs.class_(name) is not None:
+        return construct_library(frame, name, arguments, span)
+    forms = stubs.function(name)
+    if forms:
+        return apply_signature(frame, stubs, name, forms, arguments, span)
+    if name.partition(".")[0] in QUIET:
+        return frame.unknown(name, span)
+    return call_unknown(frame, name, arguments, span)
+
+
+def call_method(frame: Frame, callee: Method, arguments: Arguments, span: ir.Span) -> Value:
+    """Call a method of a library or of Python; without a class, what its name says."""
+    receiver, of, name = callee.receiver, callee.of, callee.name
+    if name in MOVES and of != "str":
+        return call_move(frame, receiver, name, arguments, span)
+    stubs = frame.engine.stubs
+    if not of:
+        called = own_method(receiver, name)
+        if called is not None:
+            return call_value(frame, called, arguments, span)
+        if stubs.is_tensor_method(name):
+            of = TENSOR_CLASS
+    handler = method_handler(frame, of, name)
+    if handler is not None:
+        return handler(CallSite(frame, of, name, receiver, arguments, span))
+    forms = stubs.method(of, name) if of else None
+    if forms:
+        return apply_signature(frame, stubs, name, forms, arguments.behind(receiver), span)
+    if of in (LIST, DICT, SET, "str"):
+        return NUMBER if of == "str" else UNKNOWN
+    return call_unknown(frame, name, arguments.behind(receiver), span)
+
+
+def call_move(frame: Frame, receiver: Value, name: str, arguments: Arguments, span: ir.Span) -> Value:
+    """Execute `x.to(…)`, `x.cuda()` and their like."""
+    where = target_of_move(frame, name, arguments)
+    if where is None:
+        if isinstance(receiver, Tensor):
+            return receiver
+        return receiver if is_module(receiver) or is_symbolic(receiver) else UNKNOWN
+    if isinstance(receiver, Instance) and receiver.kind in (LIST, DICT, SET):
+        return UNKNOWN
+    return moved(frame, receiver, where, frame.source())
+
+
+def target_of_move(frame: Frame, name: str, arguments: Arguments) -> Value | None:
+    """Return where a move leads; None if it only changes a dtype, or moves nothing."""
+    first = arguments.at(0, "device")
+    if name == "to":
+        if first is None:
+            first = arguments.named.get("other")
+        if first is None and arguments.row is not None:
+            return UNKNOWN
+        if first is None or first is NONE or _is_dtype(first):
+            return None
+        return first.device if isinstance(first, Tensor) else denoted(first, default_device(frame))
+    if name == "cpu":
+        return device("cpu")
+    if first is None or first is NONE:
+        return CURRENT if name == "cuda" else device(name)
+    return denoted(first, CURRENT)
+
+
+def _is_dtype(value: Value) -> bool:
+    if isinstance(value, Library):
+        return True
+    return isinstance(value, Symbol) and value.field.name == "dtype"

@@ -1,0 +1,151 @@
+"""Tests: `if`, conditional expressions, `and` and `or`, `try` and `with`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from devlint.frontend import ir
+from devlint.inference.calls.items import own_method
+from devlint.inference.calls.knowledge import truth_of
+from devlint.inference.execute.run import block
+from devlint.inference.state.containers import one_element
+from devlint.inference.state.frame import LARGEST_CONDITION, Arguments, Frame, State
+from devlint.inference.state.where import PROCESS_STATE, default_device
+from devlint.inference.values.folding import fold
+from devlint.inference.values.joins import either
+from devlint.inference.values.objects import LIST, Instance
+from devlint.inference.values.tensors import Device
+from devlint.inference.values.terms import BOTTOM, DEVICE, NONE, UNKNOWN, Term, Value, is_symbolic
+
+DEVICE_TERMS: Final = frozenset({"denoted"})
+
+
+def if_(frame: Frame, instruction: ir.If) -> None:
+    """Execute `If`."""
+    test = frame.registers[instruction.test]
+    branch(frame, test, lambda: block(frame, instruction.then), lambda: block(frame, instruction.orelse))
+
+
+def branch(frame: Frame, test: Value, then: Callable[[], None], orelse: Callable[[], None]) -> None:
+    """Execute the branch that a test chooses; both, if nobody knows, each with what its test says."""
+    known = truth_of(frame, test)
+    if known is not None:
+        if known:
+            then()
+        else:
+            orelse()
+        return
+    opposite = frame.opposite(test)
+    before = frame.state.fork()
+    path = frame.under(test)
+    then()
+    first = frame.state
+    frame.state, frame.path = before, path
+    frame.under(opposite)
+    orelse()
+    frame.path = path
+    frame.state = meet_again(first, frame.state, test, opposite)
+
+
+def meet_again(first: State, second: State, test: Value, opposite: Value) -> State:
+    """Return the state behind two branches; behind one that leaves, the test of the other one holds."""
+    if first.is_live and second.is_live:
+        return first.joined(second, test if is_symbolic(test) else NONE)
+    state = first if first.is_live else second
+    left = test if first.is_live else opposite
+    if state.is_live and is_symbolic(left) and left.nodes <= LARGEST_CONDITION and left not in state.passed:
+        state.passed = (*state.passed, left)
+    return state
+
+
+def conditional(frame: Frame, instruction: ir.Conditional) -> None:
+    """Execute `Conditional`."""
+    results: list[Value] = []
+
+    def one() -> None:
+        block(frame, instruction.then.block)
+        results.append(frame.registers[instruction.then.register] if frame.is_live else BOTTOM)
+
+    def other() -> None:
+        block(frame, instruction.orelse.block)
+        results.append(frame.registers[instruction.orelse.register] if frame.is_live else BOTTOM)
+
+    test = frame.registers[instruction.test]
+    branch(frame, test, one, other)
+    frame.registers[instruction.target] = results[0] if len(results) == 1 else either(test, results[0], results[1])
+
+
+def logic(frame: Frame, instruction: ir.Logic) -> None:
+    """Execute `and` or `or`: an operand is reached if those before it allow it."""
+    is_or = instruction.operator == "or"
+    values: list[Value] = []
+    before: list[State] = []
+    path = frame.path
+    for number, operand in enumerate(instruction.operands):
+        if number:
+            known = truth_of(frame, values[-1])
+            if known is is_or:
+                break
+            if known is None:
+                before.append(frame.state.fork())
+                frame.under(frame.opposite(values[-1]) if is_or else values[-1])
+        block(frame, operand.block)
+        if not frame.is_live:
+            break
+        values.append(frame.registers[operand.register])
+    frame.path = path
+    for state in reversed(before):
+        frame.state = frame.state.joined(state)
+    frame.registers[instruction.target] = fold(instruction.operator, *values) if values else UNKNOWN
+
+
+def try_(frame: Frame, instruction: ir.Try) -> None:
+    """Execute a `try`: a handler begins with what holds before the block, or behind it."""
+    before = frame.state.fork()
+    block(frame, instruction.body)
+    raised = before if not frame.is_live else before.fork().joined(frame.state.fork())
+    raised.passed = before.passed
+    if frame.is_live:
+        block(frame, instruction.orelse)
+    states = [frame.state]
+    for handler in instruction.handlers:
+        frame.state = raised.fork()
+        frame.in_handler += 1
+        if handler.test is not None:
+            block(frame, handler.test.block)
+        block(frame, handler.body)
+        frame.in_handler -= 1
+        states.append(frame.state)
+    whole = states[0]
+    for each in states[1:]:
+        whole = whole.joined(each)
+    frame.state = whole
+    if instruction.final:
+        is_live = frame.is_live
+        if not is_live:
+            frame.state = raised.fork()
+        block(frame, instruction.final)
+        if not is_live:
+            frame.leave()
+
+
+def with_(frame: Frame, instruction: ir.With) -> None:
+    """Execute a `with`: a device is the default device inside."""
+    context = frame.registers[instruction.context]
+    is_device = isinstance(context, Device) or (isinstance(context, Term) and context.operator in DEVICE_TERMS)
+    entered: Value = context if is_device else UNKNOWN
+    called = own_method(context, "__enter__")
+    if called is not None:
+        entered = frame.engine.call(frame, called, Arguments([], {}), instruction.span)
+    elif isinstance(context, Instance) and context.kind == LIST:  # a generator that is a context manager
+        entered = one_element(frame, context)
+    elif not is_device:
+        entered = frame.unknown("context", instruction.span)
+    frame.registers[instruction.result] = entered
+    before = default_device(frame)
+    if is_device:
+        frame.heap.put(PROCESS_STATE, DEVICE, context)
+    block(frame, instruction.body)
+    if is_device and frame.is_live:
+        frame.heap.put(PROCESS_STATE, DEVICE, before)

@@ -1,0 +1,84 @@
+"""Functions and classes that a body defines, and what decorators make of them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from devlint.frontend import ir
+from devlint.inference.calls.attributes import read
+from devlint.inference.execute.names import store
+from devlint.inference.execute.run import block
+from devlint.inference.state.frame import Arguments, Frame
+from devlint.inference.values.objects import Function, Instance, Library, Wrapped, class_value, function, wrapped
+from devlint.inference.values.terms import NONE, UNKNOWN, Value, attribute
+
+WRAPPERS: Final = {
+    "property": "property",
+    "functools.cached_property": "property",
+    "staticmethod": "staticmethod",
+    "classmethod": "classmethod",
+}
+
+
+def make_function(frame: Frame, instruction: ir.MakeFunction) -> None:
+    """Make a closure, and apply its decorators."""
+    body = frame.engine.body_of(frame, instruction.function)
+    for name, register in instruction.defaults:
+        frame.engine.set_default(body, name, frame.registers[register])
+    made: Value = function(body, _environment(frame) if body.around else NONE)
+    for register in instruction.decorators:
+        made = decorated(frame, made, frame.registers[register], instruction.span)
+    frame.registers[instruction.target] = made
+
+
+def _environment(frame: Frame) -> Value:
+    """Return what holds the variables of the functions around a function that is defined here."""
+    if not isinstance(frame.environment, Instance):
+        return frame.around if frame.body.around else NONE
+    for name in sorted(frame.body.around - frame.body.scope.local_names):
+        frame.heap.put(frame.environment, attribute(name), read(frame, frame.around, name, frame.span))
+    return frame.environment
+
+
+def decorated(frame: Frame, made: Value, decorator: Value, span: ir.Span) -> Value:
+    """Return what a decorator makes of a function; one that nobody knows keeps it."""
+    if isinstance(decorator, Library) and decorator.name in WRAPPERS:
+        return wrapped(WRAPPERS[decorator.name], made)
+    if isinstance(decorator, Wrapped) and decorator.kind == "setter":
+        return wrapped("property", decorator.function, made)
+    if isinstance(decorator, Function) and isinstance(made, Function):
+        state = frame.state.fork()
+        result = frame.engine.call(frame, decorator, Arguments([made], {}), span)
+        if not frame.is_live:
+            frame.state = state
+        return result if isinstance(result, Function) and result.body.owner is None else made
+    return made
+
+
+def make_class(frame: Frame, instruction: ir.MakeClass) -> None:
+    """Execute the body of a class."""
+    bases = [frame.registers[each.register] for each in instruction.bases if each.keyword is None and not each.unpack]
+    code = frame.engine.class_of(frame, instruction.body, tuple(bases))
+    registers = frame.registers
+    frame.registers = [UNKNOWN] * (instruction.body.registers + 1)
+    frame.namespaces.append((code, {}))
+    state = frame.state
+    block(frame, instruction.body.body)
+    if not frame.is_live:
+        frame.state = state
+    code.members = frame.namespaces.pop()[1]
+    frame.registers = registers
+    frame.registers[instruction.target] = class_value(code)
+
+
+def import_module(frame: Frame, instruction: ir.Import) -> None:
+    """Execute `Import`."""
+    name = instruction.module if instruction.whole else instruction.module.partition(".")[0]
+    store(frame, instruction.name, frame.engine.imported(frame, frame.body.file, name, "", 0))
+
+
+def import_from(frame: Frame, instruction: ir.ImportFrom) -> None:
+    """Execute `ImportFrom`."""
+    if instruction.member != "*":
+        value = frame.engine.imported(frame, frame.body.file, instruction.module, instruction.member, instruction.level)
+        store(frame, instruction.name, value)

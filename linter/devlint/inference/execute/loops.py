@@ -1,0 +1,131 @@
+"""Loops: executed until nothing changes any more, or element by element if the elements are few and known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from devlint.frontend import ir
+from devlint.inference.calls.items import iterated, own_method
+from devlint.inference.calls.knowledge import truth_of
+from devlint.inference.execute.run import block
+from devlint.inference.state.containers import elements
+from devlint.inference.state.frame import Frame, Loop, State
+from devlint.inference.state.where import is_module
+from devlint.inference.values.joins import join_all
+from devlint.inference.values.terms import UNKNOWN, Value
+
+MOST_ROUNDS: Final = 4
+"""How often a loop is executed; a name that changes in each round is unknown then."""
+FEW: Final = 3
+"""How many elements are executed one by one."""
+FEW_MODULES: Final = 8
+"""The same for modules, which a loop changes in place."""
+
+
+def for_(frame: Frame, instruction: ir.For) -> None:
+    """Execute a `for`."""
+    value = frame.registers[instruction.iterable]
+    found = elements(frame, value) if own_method(value, "__iter__") is None else None
+    if found is not None and not found:
+        block(frame, instruction.orelse)
+        return
+    if found is not None and _one_by_one(frame, found):
+        _unrolled(frame, instruction, found)
+        return
+    element = join_all(found) if found is not None else iterated(frame, value, instruction.span)
+    if element is UNKNOWN:
+        element = frame.unknown("element", instruction.span)
+
+    def turn() -> None:
+        frame.registers[instruction.element] = element
+        block(frame, instruction.body)
+
+    repeat(frame, turn, instruction.orelse)
+
+
+def _one_by_one(frame: Frame, found: tuple[Value, ...]) -> bool:
+    few = FEW_MODULES if all(map(is_module, found)) else FEW
+    return len(found) <= few and not frame.loops and len(set(found)) == len(found)
+
+
+def _unrolled(frame: Frame, instruction: ir.For, found: tuple[Value, ...]) -> None:
+    loop = Loop()
+    frame.loops.append(loop)
+    for each in found:
+        frame.registers[instruction.element] = each
+        block(frame, instruction.body)
+        for state in loop.continues:
+            frame.state = frame.state.joined(state)
+        loop.continues = []
+        if not frame.is_live:
+            break
+    frame.loops.pop()
+    _leave(frame, loop, instruction.orelse)
+
+
+def while_(frame: Frame, instruction: ir.While) -> None:
+    """Execute a `while`."""
+
+    def turn() -> None:
+        block(frame, instruction.test.block)
+        if not frame.is_live:
+            return
+        test = frame.registers[instruction.test.register]
+        if truth_of(frame, test) is False:
+            return
+        path = frame.under(test)
+        block(frame, instruction.body)
+        frame.path = path
+
+    repeat(frame, turn, instruction.orelse)
+
+
+def repeat(frame: Frame, turn: Callable[[], None], orelse: ir.Block) -> None:
+    """Execute turns of a loop until the state at their beginning stays."""
+    loop = Loop()
+    frame.loops.append(loop)
+    for number in range(MOST_ROUNDS):
+        start = frame.state.fork()
+        loop.continues = []
+        turn()
+        whole = start.fork()
+        for state in (*loop.continues, frame.state):
+            whole = whole.joined(state)
+        whole.passed = start.passed
+        frame.state = whole
+        if whole.same_as(start):
+            break
+        if number >= MOST_ROUNDS - 2:
+            _widen(whole, start)
+    frame.loops.pop()
+    _leave(frame, loop, orelse)
+
+
+def _widen(state: State, start: State) -> None:
+    """Make each name unknown that a turn has changed."""
+    for name, value in state.names.items():
+        if start.names.get(name) is not value:
+            state.names[name] = UNKNOWN
+
+
+def _leave(frame: Frame, loop: Loop, orelse: ir.Block) -> None:
+    """Execute what follows a loop that ends, and join the states in which it is left."""
+    if frame.is_live:
+        block(frame, orelse)
+    for state in loop.breaks:
+        frame.state = frame.state.joined(state)
+
+
+def break_(frame: Frame, instruction: ir.Break) -> None:
+    """Execute `Break`."""
+    if frame.loops:
+        frame.loops[-1].breaks.append(frame.state)
+    frame.leave()
+
+
+def continue_(frame: Frame, instruction: ir.Continue) -> None:
+    """Execute `Continue`."""
+    if frame.loops:
+        frame.loops[-1].continues.append(frame.state)
+    frame.leave()

@@ -1,0 +1,96 @@
+"""The files of a project: each is executed once, as the program that it may be, and leaves values in its names."""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from devlint.frontend import ir
+from devlint.frontend.lower import lower
+from devlint.inference.state.frame import Frame
+from devlint.inference.state.heap import Heap
+from devlint.inference.values.code import FileCode
+from devlint.inference.values.terms import Value
+from devlint.project import Project, Source
+
+NEW: Final = "new"
+RUNNING: Final = "running"
+DONE: Final = "done"
+
+
+@final
+class Loaded:
+    """A file, and what its execution has left.
+
+    Attributes:
+        code: its instructions.
+        source: where the text comes from.
+        progress: NEW, RUNNING or DONE.
+        frame: the execution; None before it begins.
+        stars: the modules whose names it takes over.
+    """
+
+    __slots__ = ("_definitions", "code", "frame", "progress", "source", "stars")
+
+    def __init__(self, code: FileCode, source: Source) -> None:
+        self.code = code
+        self.source = source
+        self.progress = NEW
+        self.frame: Frame | None = None
+        self.stars = [each for each in code.scope.body if isinstance(each, ir.ImportFrom) and each.member == "*"]
+        self._definitions: dict[str, ir.Instruction] | None = None
+
+    @property
+    def names(self) -> dict[str, Value]:
+        """What its names hold now."""
+        return {} if self.frame is None else self.frame.state.names
+
+    @property
+    def heap(self) -> Heap:
+        """What its objects hold now."""
+        return Heap() if self.frame is None else self.frame.heap
+
+    def definition(self, name: str) -> ir.MakeFunction | ir.ImportFrom | None:
+        """Return the instruction that defines a name, for a file that has not come to it yet."""
+        if self._definitions is None:
+            self._definitions = {}
+            for each in self.code.scope.body:
+                if isinstance(each, ir.MakeFunction) and not each.decorators:
+                    self._definitions[each.function.name] = each
+                elif isinstance(each, ir.ImportFrom) and each.member != "*":
+                    self._definitions[each.name] = each
+        found = self._definitions.get(name)
+        return found if isinstance(found, (ir.MakeFunction, ir.ImportFrom)) else None
+
+
+@final
+class Files:
+    """Finds and reads the files of a project; a file that is no Python is as one that is not there."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._by_path: dict[str, Loaded | None] = {}
+
+    def load(self, source: Source) -> Loaded | None:
+        """Return a file."""
+        path = str(source.path)
+        if path not in self._by_path:
+            self._by_path[path] = self._loaded(source)
+        return self._by_path[path]
+
+    def _loaded(self, source: Source) -> Loaded | None:
+        try:
+            scope = lower(source.text, source.display)
+        except SyntaxError:
+            return None
+        module = source.module or source.display
+        package = module if source.is_package else module.rpartition(".")[0]
+        return Loaded(FileCode(module, source.display, package, scope), source)
+
+    def find(self, module: str, importer: Source) -> Loaded | None:
+        """Return the file that an import of a module leads to."""
+        source = self._project.find(module, importer)
+        return None if source is None else self.load(source)
+
+    def all(self) -> list[Loaded]:
+        """Return the files that have been loaded, in that order."""
+        return [each for each in self._by_path.values() if each is not None]

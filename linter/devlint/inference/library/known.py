@@ -1,0 +1,7 @@
+"""All that registers itself in the table, imported once."""
+
+from __future__ import annotations
+
+from devlint.inference.library import containers, modules, python, tensors
+
+TOPICS = (containers, modules, python, tensors)

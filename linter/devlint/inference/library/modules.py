@@ -1,0 +1,273 @@
+"""Modules: what they register, what they are made of, what they give of themselves."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from devlint.inference.library.table import CallSite, handles
+from devlint.inference.state.containers import any_value, append, content, elements, fill, keys, one_element
+from devlint.inference.state.frame import Arguments, Frame
+from devlint.inference.state.where import device_of_module, is_module, parts_of, registered, source_of
+from devlint.inference.values.joins import join
+from devlint.inference.values.objects import DICT, LIST, MODULE, Instance
+from devlint.inference.values.tensors import pack, row, tensor
+from devlint.inference.values.terms import (
+    COMPUTED,
+    ELEMENT,
+    ITEMS,
+    MAPPING,
+    NO_DEVICE,
+    NONE,
+    NUMBER,
+    OTHER_KEYS,
+    TRUE,
+    UNKNOWN,
+    Constant,
+    Value,
+)
+
+LISTS: Final = ("torch.nn.ModuleList", "torch.nn.ParameterList")
+MAPPINGS: Final = ("torch.nn.ModuleDict", "torch.nn.ParameterDict")
+SEQUENTIAL: Final = "torch.nn.Sequential"
+BASE: Final = "torch.nn.Module"
+
+
+@handles(f"{BASE}:__init__")
+def initialize_base(call: CallSite) -> Value:
+    """`super().__init__()` of a module: it holds nothing yet."""
+    return NONE
+
+
+@handles(
+    *[
+        f"{BASE}:{name}"
+        for name in "train eval float half double bfloat16 requires_grad_ share_memory type compile".split()
+    ]
+)
+def same(call: CallSite) -> Value:
+    """Return the module."""
+    return call.receiver
+
+
+# --- registering ----------------------------------------------------------------------------------------------
+
+
+@handles(*[f"{BASE}:{name}" for name in "register_buffer register_parameter add_module register_module".split()])
+def register(call: CallSite) -> Value:
+    """Store a tensor or a module under a name; a buffer moves with its module."""
+    frame, owner, name = call.frame, call.receiver, call.argument(0, "name")
+    value = (
+        call.given(1, "tensor") or call.arguments.named.get("param") or call.arguments.named.get("module") or UNKNOWN
+    )
+    key = str(name.value) if isinstance(name, Constant) and isinstance(name.value, str) else COMPUTED.name
+    if key != COMPUTED.name:
+        frame.engine.write(frame, owner, key, value, call.span)
+    else:
+        before = frame.heap.get(owner, COMPUTED)
+        frame.heap.put(owner, COMPUTED, value if before is None else join(before, value))
+    if call.name == "register_buffer":
+        frame.heap.put(owner, registered(key), TRUE)
+    return NONE
+
+
+# --- containers -----------------------------------------------------------------------------------------------
+
+
+@handles(SEQUENTIAL, *LISTS, *MAPPINGS)
+def container(call: CallSite) -> Value:
+    """Return a new container of modules or parameters."""
+    made = call.frame.make(MODULE, call.span, call.frame.engine.stubs.named(call.name))
+    return fill_container(call, made, call.name)
+
+
+@handles(*[f"{name}:__init__" for name in (SEQUENTIAL, *LISTS, *MAPPINGS)])
+def initialize_container(call: CallSite) -> Value:
+    """Fill the container that an object of a class of the project is."""
+    if isinstance(call.receiver, Instance):
+        fill_container(call, call.receiver, call.of)
+    return NONE
+
+
+def fill_container(call: CallSite, made: Instance, name: str) -> Value:
+    """Put the arguments of a constructor into a container."""
+    frame, first = call.frame, call.given(0, "modules")
+    if name in MAPPINGS:
+        frame.heap.put(made, MAPPING, row(NONE) if first is None else content(frame, first))
+    elif name == SEQUENTIAL:
+        _fill_sequential(call, made)
+    elif first is None:
+        frame.heap.put(made, ITEMS, pack())
+    else:
+        found = elements(frame, first)
+        more = [frame.engine.iterated(frame, first, call.span)] if found is None else list(found)
+        fill(frame, made, more, found is not None)
+    return made
+
+
+def _fill_sequential(call: CallSite, made: Instance) -> None:
+    frame, given = call.frame, call.arguments.positional
+    only = given[0] if len(given) == 1 else None
+    if isinstance(only, Instance) and only.kind == DICT:
+        known = keys(frame, only)
+        if known is not None:
+            fill(frame, made, [value for _, value in known], True)
+        else:
+            frame.heap.put(made, ELEMENT, any_value(frame, only))
+    elif call.arguments.spread is not None:
+        fill(frame, made, [*given, one_element(frame, call.arguments.spread)], False)
+    else:
+        fill(frame, made, given, True)
+
+
+@handles(*[f"{name}:{verb}" for name in (SEQUENTIAL, *LISTS) for verb in ("append", "extend", "insert")])
+def append_(call: CallSite) -> Value:
+    """Add modules to a container."""
+    frame = call.frame
+    if call.name == "extend":
+        source = call.argument(0, "modules")
+        found = elements(frame, source)
+        append(frame, call.receiver, (one_element(frame, source),) if found is None else found)
+    else:
+        append(frame, call.receiver, (call.arguments.positional[-1] if call.arguments.positional else UNKNOWN,))
+    return call.receiver
+
+
+@handles(*[f"{name}:{verb}" for name in MAPPINGS for verb in ("keys", "values", "items")])
+def views(call: CallSite) -> Value:
+    """Return what a mapping of modules has."""
+    frame = call.frame
+    made = frame.make(LIST, call.span, NONE, call.name)
+    known = keys(frame, call.receiver)
+    if known is not None:
+        pairs = {"keys": [key for key, _ in known], "values": [value for _, value in known]}
+        fill(frame, made, pairs.get(call.name, [pack(key, value) for key, value in known]), True)
+    else:
+        value = any_value(frame, call.receiver)
+        frame.heap.put(made, ELEMENT, {"keys": NUMBER, "values": value}.get(call.name, pack(NUMBER, value)))
+    return made
+
+
+@handles(f"{SEQUENTIAL}:__call__", f"{SEQUENTIAL}:forward")
+def call_sequential(call: CallSite) -> Value:
+    """Call the modules of a `Sequential` one after the other."""
+    frame = call.frame
+    value = call.argument(0, "input")
+    found = elements(frame, call.receiver)
+    if found is None:
+        return frame.engine.call(frame, one_element(frame, call.receiver), Arguments([value], {}), call.span)
+    for each in found:
+        value = frame.engine.call(frame, each, Arguments([value], {}), call.span)
+        if not frame.is_live:
+            break
+    return value
+
+
+# --- what a module gives of itself ----------------------------------------------------------------------------
+
+
+def modules_of(frame: Frame, value: Value) -> list[Value]:
+    """Return a module and all modules in it, outer ones first."""
+    found: list[Value] = []
+    waiting = [value]
+    while waiting:
+        each = waiting.pop(0)
+        if each not in found:
+            found.append(each)
+            if isinstance(each, Instance):
+                waiting.extend([part for part in parts_of(frame, each) if is_module(part)])
+    return found
+
+
+@handles(*[f"{BASE}:{name}" for name in "modules named_modules children named_children".split()])
+def modules(call: CallSite) -> Value:
+    """Return the modules in a module."""
+    frame, owner = call.frame, call.receiver
+    made = frame.make(LIST, call.span, NONE, call.name)
+    if not isinstance(owner, Instance):
+        frame.heap.put(made, ELEMENT, UNKNOWN)
+        return made
+    parts = [each for each in parts_of(frame, owner) if is_module(each)]
+    found = modules_of(frame, owner) if call.name.endswith("modules") else list(dict.fromkeys(parts))
+    named = [pack(NUMBER, each) for each in found] if call.name.startswith("named") else found
+    fill(frame, made, named, True)
+    return made
+
+
+@handles(*[f"{BASE}:{name}" for name in "parameters named_parameters buffers named_buffers".split()])
+def parameters(call: CallSite) -> Value:
+    """Return the parameters of a module, which know whose they are."""
+    frame, owner = call.frame, call.receiver
+    made = frame.make(LIST, call.span, NONE, call.name)
+    where = device_of_module(frame, owner)
+    belongs = owner if "parameters" in call.name else NONE
+    each = tensor(UNKNOWN if where is NO_DEVICE else where, UNKNOWN, belongs, source_of(frame, owner))
+    frame.heap.put(made, ELEMENT, pack(NUMBER, each) if call.name.startswith("named") else each)
+    return made
+
+
+@handles(f"{BASE}:state_dict")
+def state_dict(call: CallSite) -> Value:
+    """Return a dictionary of the parameters and buffers, under names that nobody spells out here."""
+    frame = call.frame
+    made = frame.make(DICT, call.span, NONE, "state")
+    where = device_of_module(frame, call.receiver)
+    if where is NO_DEVICE or where is UNKNOWN:
+        frame.heap.put(made, MAPPING, row(UNKNOWN))
+    else:
+        each = tensor(where, UNKNOWN, NONE, source_of(frame, call.receiver))
+        frame.heap.put(made, MAPPING, row(NONE, ((OTHER_KEYS, each),)))
+    return made
+
+
+@handles(f"{BASE}:load_state_dict")
+def load_state_dict(call: CallSite) -> Value:
+    """Copy into a module, wherever it is."""
+    return NUMBER
+
+
+@handles(f"{BASE}:apply")
+def apply(call: CallSite) -> Value:
+    """Call a function with every module in a module."""
+    frame, function = call.frame, call.argument(0, "fn")
+    for each in reversed(modules_of(frame, call.receiver)):
+        frame.engine.call(frame, function, Arguments([each], {}), call.span)
+    return call.receiver
+
+
+@handles(f"{BASE}:get_submodule")
+def get_submodule(call: CallSite) -> Value:
+    """Return a module by the path of its name."""
+    frame, path, value = call.frame, call.argument(0, "target"), call.receiver
+    if not isinstance(path, Constant) or not isinstance(path.value, str):
+        return UNKNOWN
+    for name in path.value.split(".") if path.value else ():
+        if name.isdecimal():
+            found = elements(frame, value)
+            value = found[int(name)] if found is not None and int(name) < len(found) else UNKNOWN
+        else:
+            value = frame.engine.read(frame, value, name, call.span)
+    return value
+
+
+@handles(
+    "torch.compile",
+    "torch.compiler.disable",
+    "torch.jit.script",
+    "torch.func.vmap",
+    "torch.vmap",
+    *[f"torch.nn.utils.{name}" for name in "spectral_norm weight_norm remove_spectral_norm remove_weight_norm".split()],
+    *[f"torch.nn.utils.parametrizations.{name}" for name in "orthogonal spectral_norm weight_norm".split()],
+)
+def behaves_alike(call: CallSite) -> Value:
+    """Return the function or module that is handed over."""
+    return call.argument(0, "model")
+
+
+@handles("torch.utils.checkpoint.checkpoint")
+def checkpoint(call: CallSite) -> Value:
+    """Call a function."""
+    frame = call.frame
+    options = "use_reentrant preserve_rng_state context_fn determinism_check debug early_stop".split()
+    named = {name: value for name, value in call.arguments.named.items() if name not in options}
+    function, rest = call.argument(0, "function"), call.arguments.positional[1:]
+    return frame.engine.call(frame, function, Arguments(rest, named, call.arguments.spread), call.span)

@@ -1,0 +1,379 @@
+"""Functions of Python: those that look at values, and those that make containers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from devlint.inference.library.table import CallSite, handles
+from devlint.inference.state.containers import content, elements, fill, one_element, side_by_side
+from devlint.inference.state.frame import Arguments
+from devlint.inference.state.where import device_of
+from devlint.inference.values.folding import fold
+from devlint.inference.values.joins import join
+from devlint.inference.values.objects import (
+    DICT,
+    LIBRARY,
+    LIST,
+    SET,
+    ClassValue,
+    Instance,
+    instance,
+    library,
+    super_of,
+)
+from devlint.inference.values.tensors import Device, Tensor, Tuple, pack, row
+from devlint.inference.values.terms import (
+    ABSENT,
+    COMPUTED,
+    ELEMENT,
+    ITEMS,
+    MACHINE,
+    MAPPING,
+    NONE,
+    NUMBER,
+    PARTS,
+    UNKNOWN,
+    Constant,
+    Value,
+    attribute,
+    constant,
+    is_symbolic,
+    root,
+)
+
+ACCELERATORS: Final = root(MACHINE, "accelerators")
+"""How many accelerators the machine has."""
+
+MOST_NUMBERS: Final = 8
+"""How many numbers of a range are told apart."""
+
+AVAILABLE: Final = fold(">", ACCELERATORS, constant(0))
+
+
+# --- what looks at values -------------------------------------------------------------------------------------
+
+
+@handles("super")
+def super_(call: CallSite) -> Value:
+    """Return `super()`, with or without arguments."""
+    frame = call.frame
+    function = frame.body.function
+    first = call.given(0, "")
+    owner = first.code if isinstance(first, ClassValue) else frame.body.owner
+    if owner is None or function is None or not function.parameters:
+        return UNKNOWN
+    receiver = call.given(1, "") or frame.state.names.get(function.parameters[0].name, UNKNOWN)
+    return super_of(owner, receiver)
+
+
+@handles("getattr")
+def getattr_(call: CallSite) -> Value:
+    """Return an attribute by name; one whose name is computed is any that was stored so."""
+    frame, owner, name = call.frame, call.argument(0, ""), call.argument(1, "")
+    if isinstance(name, Constant) and isinstance(name.value, str):
+        return frame.engine.read(frame, owner, name.value, call.span)
+    return frame.heap.get(owner, COMPUTED) or UNKNOWN
+
+
+@handles("setattr")
+def setattr_(call: CallSite) -> Value:
+    """Store an attribute by name; under a computed name, it is one cell of its object."""
+    frame, owner, name, value = call.frame, call.argument(0, ""), call.argument(1, ""), call.argument(2, "")
+    if isinstance(name, Constant) and isinstance(name.value, str):
+        frame.engine.write(frame, owner, name.value, value, call.span)
+    elif isinstance(owner, Instance):
+        before = frame.heap.get(owner, COMPUTED)
+        frame.heap.put(owner, COMPUTED, value if before is None else join(before, value))
+    return NONE
+
+
+@handles("len")
+def len_(call: CallSite) -> Value:
+    """Return how many elements a value has."""
+    return call.frame.engine.evaluate(call.frame, "len", (call.argument(0, ""),), call.span)
+
+
+@handles("isinstance")
+def isinstance_(call: CallSite) -> Value:
+    """Return whether a value is of a class."""
+    return call.frame.engine.evaluate(call.frame, "isinstance", (call.argument(0, ""), call.argument(1, "")), call.span)
+
+
+@handles("torch.is_tensor")
+def is_tensor(call: CallSite) -> Value:
+    """Return whether a value is a tensor."""
+    of = library("torch.Tensor")
+    return call.frame.engine.evaluate(call.frame, "isinstance", (call.argument(0, "obj"), of), call.span)
+
+
+@handles("hasattr")
+def hasattr_(call: CallSite) -> Value:
+    """Return whether a value has an attribute."""
+    return call.frame.engine.evaluate(call.frame, "hasattr", (call.argument(0, ""), call.argument(1, "")), call.span)
+
+
+@handles("type")
+def type_(call: CallSite) -> Value:
+    """Return the class of a value."""
+    return call.frame.engine.evaluate(call.frame, "type", (call.argument(0, ""),), call.span)
+
+
+@handles("str")
+def str_(call: CallSite) -> Value:
+    """Return a value as text."""
+    value = call.given(0, "object")
+    return constant("") if value is None else fold("format", value)
+
+
+@handles("int", "float", "bool")
+def number(call: CallSite) -> Value:
+    """Return a number; Python reads the memory of a tensor for it."""
+    value = call.given(0, "")
+    if isinstance(value, Constant):
+        kind = {"int": int, "float": float, "bool": bool}[call.name]
+        try:
+            return constant(kind(value.value))
+        except (TypeError, ValueError, OverflowError):
+            return NUMBER
+    return NUMBER
+
+
+@handles("typing.cast")
+def cast(call: CallSite) -> Value:
+    """Return the second argument."""
+    return call.argument(1, "val")
+
+
+@handles("iter", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "rich.progress.track")
+def same(call: CallSite) -> Value:
+    """Return what is iterated over in the same way as the first argument."""
+    return call.argument(0, "iterable")
+
+
+@handles("next")
+def next_(call: CallSite) -> Value:
+    """Return an element."""
+    frame = call.frame
+    return frame.engine.iterated(frame, call.argument(0, ""), call.span)
+
+
+@handles(
+    "sys.exit", "exit", "quit", "os._exit", "os.abort", "pytest.skip", "pytest.fail", "pytest.xfail", "pytest.exit"
+)
+def never_returns(call: CallSite) -> Value:
+    """Leave the program, or the test."""
+    call.frame.leave()
+    return UNKNOWN
+
+
+@handles("devlint_guard.reveal_device")
+def reveal_device(call: CallSite) -> Value:
+    """Note what is known of the device of the argument, and return the argument."""
+    value = call.argument(0, "value")
+    where = value if isinstance(value, Device) else device_of(call.frame, value)
+    call.frame.engine.reveal(call.frame, where, call.span)
+    return value
+
+
+# --- what makes containers ------------------------------------------------------------------------------------
+
+
+@handles("list", "set", "frozenset", "sorted", "reversed")
+def list_(call: CallSite) -> Value:
+    """Return a list of the elements of something."""
+    frame, source = call.frame, call.given(0, "")
+    made = frame.make(SET if call.name in ("set", "frozenset") else LIST, call.span)
+    if source is None:
+        frame.heap.put(made, ITEMS, pack())
+        return made
+    found = elements(frame, source)
+    if found is not None:
+        fill(frame, made, list(reversed(found)) if call.name == "reversed" else list(found), True)
+    else:
+        fill(frame, made, [frame.engine.iterated(frame, source, call.span)], False)
+        parts = side_by_side(frame, source)
+        if len(parts) > 1:
+            frame.heap.put(made, PARTS, pack(*parts))
+    return made
+
+
+@handles("tuple")
+def tuple_(call: CallSite) -> Value:
+    """Return a tuple of the elements of something."""
+    source = call.given(0, "")
+    if source is None:
+        return pack()
+    found = elements(call.frame, source)
+    return list_(call) if found is None else pack(*found)
+
+
+@handles("dict", "collections.OrderedDict")
+def dict_(call: CallSite) -> Value:
+    """Return a dictionary."""
+    frame, source = call.frame, call.given(0, "")
+    whole = row(NONE) if source is None else content(frame, source)
+    pairs = elements(frame, source) if source is not None and not isinstance(source, Instance) else None
+    if isinstance(source, Instance) and source.kind == LIST:
+        pairs = elements(frame, source)
+        whole = row(UNKNOWN)
+    if pairs is not None and all(isinstance(pair, Tuple) and len(pair.items) == 2 for pair in pairs):
+        whole = row(NONE, tuple([(pair.items[0], pair.items[1]) for pair in pairs if isinstance(pair, Tuple)]))
+    entries = dict(whole.entries)
+    entries.update({constant(name): value for name, value in call.arguments.named.items()})
+    if call.arguments.row is not None:
+        more = content(frame, call.arguments.row)
+        entries.update(dict(more.entries))
+        whole = row(whole.base if more.base is NONE else UNKNOWN)
+    made = frame.make(DICT, call.span)
+    frame.heap.put(made, MAPPING, row(whole.base, tuple(entries.items())))
+    return made
+
+
+@handles("zip")
+def zip_(call: CallSite) -> Value:
+    """Return tuples of elements."""
+    frame = call.frame
+    made = frame.make(LIST, call.span)
+    sources = call.arguments.positional
+    if call.arguments.spread is not None:  # zip(*rows): what the rows have in one place
+        column = frame.make(LIST, call.span, NONE, "column")
+        inner = one_element(frame, one_element(frame, call.arguments.spread))
+        frame.heap.put(column, ELEMENT, inner)
+        frame.heap.put(made, ELEMENT, column)
+        return made
+    exact = [elements(frame, each) for each in sources]
+    known = [each for each in exact if each is not None]
+    if sources and len(known) == len(exact):
+        fill(frame, made, [pack(*each) for each in zip(*known, strict=False)], True)
+    else:
+        fill(frame, made, [pack(*[frame.engine.iterated(frame, each, call.span) for each in sources])], False)
+    return made
+
+
+@handles("enumerate")
+def enumerate_(call: CallSite) -> Value:
+    """Return pairs of a number and an element."""
+    frame, source = call.frame, call.argument(0, "iterable")
+    made = frame.make(LIST, call.span)
+    found = elements(frame, source) if call.given(1, "start") is None else None
+    if found is not None:
+        fill(frame, made, [pack(constant(number), each) for number, each in enumerate(found)], True)
+    else:
+        fill(frame, made, [pack(NUMBER, frame.engine.iterated(frame, source, call.span))], False)
+    return made
+
+
+@handles("range", "tqdm.trange")
+def range_(call: CallSite) -> Value:
+    """Return numbers; few that are known, one by one."""
+    frame = call.frame
+    made = frame.make(LIST, call.span)
+    limits = [each.value for each in call.arguments.positional if isinstance(each, Constant)]
+    whole = [each for each in limits if isinstance(each, int)]
+    is_known = len(whole) == len(call.arguments.positional) > 0 and 0 not in whole[2:]
+    numbers = range(*whole) if is_known else range(MOST_NUMBERS + 1)
+    if len(numbers) <= MOST_NUMBERS:
+        fill(frame, made, [constant(each) for each in numbers], True)
+    else:
+        frame.heap.put(made, ELEMENT, NUMBER)
+    return made
+
+
+@handles("map")
+def map_(call: CallSite) -> Value:
+    """Return what a function gives for elements."""
+    frame = call.frame
+    function, sources = call.argument(0, ""), call.arguments.positional[1:]
+    made = frame.make(LIST, call.span)
+    exact = elements(frame, sources[0]) if len(sources) == 1 else None
+    if exact is not None and len(exact) <= 4:
+        results = [frame.engine.call(frame, function, Arguments([each], {}), call.span) for each in exact]
+        fill(frame, made, results, True)
+    else:
+        handed = [frame.engine.iterated(frame, each, call.span) for each in sources]
+        fill(frame, made, [frame.engine.call(frame, function, Arguments(handed, {}), call.span)], False)
+    return made
+
+
+@handles("filter")
+def filter_(call: CallSite) -> Value:
+    """Return some elements."""
+    frame = call.frame
+    made = frame.make(LIST, call.span)
+    fill(frame, made, [frame.engine.iterated(frame, call.argument(1, ""), call.span)], False)
+    return made
+
+
+@handles("sum")
+def sum_(call: CallSite) -> Value:
+    """Return a sum; of tensors, each is added to the others."""
+    frame, source = call.frame, call.argument(0, "iterable")
+    found = elements(frame, source)
+    total = call.given(1, "start")
+    if found is None:
+        each = frame.engine.iterated(frame, source, call.span)
+        return each if isinstance(each, Tensor) or is_symbolic(each) or each is NUMBER else UNKNOWN
+    for each in found:
+        total = each if total is None else frame.engine.operate(frame, "+", total, each, call.span)
+    return constant(0) if total is None else total
+
+
+@handles("functools.partial")
+def partial(call: CallSite) -> Value:
+    """Return a function that has some of its arguments."""
+    frame = call.frame
+    made = frame.make(LIBRARY, call.span, library("functools.partial"))
+    frame.heap.put(made, ITEMS, pack(*call.arguments.positional))
+    named = tuple([(constant(name), value) for name, value in call.arguments.named.items()])
+    frame.heap.put(made, MAPPING, row(NONE if call.arguments.row is None else UNKNOWN, named))
+    return made
+
+
+@handles("functools.partial:__call__")
+def call_partial(call: CallSite) -> Value:
+    """Call the function of a partial with the arguments of both."""
+    frame = call.frame
+    held, more = frame.heap.get(call.receiver, ITEMS), content(frame, call.receiver)
+    if not isinstance(held, Tuple) or not held.items:
+        return frame.unknown("call", call.span)
+    named = {str(key.value): value for key, value in more.entries if isinstance(key, Constant) and value is not ABSENT}
+    positional = [*held.items[1:], *call.arguments.positional]
+    arguments = Arguments(positional, {**named, **call.arguments.named}, call.arguments.spread, call.arguments.row)
+    return frame.engine.call(frame, held.items[0], arguments, call.span)
+
+
+@handles("types.SimpleNamespace", "argparse.Namespace")
+def namespace(call: CallSite) -> Value:
+    """Return an object with the arguments as attributes."""
+    frame = call.frame
+    made = frame.make(LIBRARY, call.span, library(call.name))
+    for name, value in call.arguments.named.items():
+        frame.heap.put(made, attribute(name), value)
+    return made
+
+
+@handles("copy.copy", "copy.deepcopy")
+def copy(call: CallSite) -> Value:
+    """Return a copy: of an object, one of its own that holds the same."""
+    return _copied(call, call.argument(0, "x"), {})
+
+
+def _copied(call: CallSite, value: Value, made: dict[Value, Value]) -> Value:
+    if isinstance(value, Tuple):
+        return pack(*[_copied(call, each, made) for each in value.items])
+    if not isinstance(value, Instance):
+        return value
+    if value not in made:
+        heap = call.frame.heap
+        new = instance(call.frame.site(call.span, f"copy of {value.text}"), value.kind, value.of)
+        made[value] = new
+        heap.forget(new)
+        for field, held in dict(heap.fields(value)).items():
+            heap.put(new, field, _copied(call, held, made) if call.name == "copy.deepcopy" else held)
+    return made[value]
+
+
+@handles("print", "warnings.warn", "os.makedirs", "random.seed", "numpy.random.seed")
+def nothing(call: CallSite) -> Value:
+    """Return None."""
+    return NONE

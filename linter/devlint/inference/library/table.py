@@ -1,0 +1,77 @@
+"""The one table of what no signature can say: functions and methods by name, each with what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple, TypeAlias
+
+from devlint.frontend import ir
+from devlint.inference.state.frame import Arguments, Frame
+from devlint.inference.values.terms import UNKNOWN, Value
+
+
+class CallSite(NamedTuple):
+    """One call of a function or method of a library.
+
+    Attributes:
+        frame: of the caller.
+        of: the class of a method, as the table names it; empty for a function.
+        name: of the function or method.
+        receiver: of a method; UNKNOWN for a function.
+        arguments: the others.
+        span: of the call.
+    """
+
+    frame: Frame
+    of: str
+    name: str
+    receiver: Value
+    arguments: Arguments
+    span: ir.Span
+
+    def argument(self, position: int, name: str) -> Value:
+        """Return an argument; unknown, if it is not given."""
+        found = self.arguments.at(position, name)
+        return UNKNOWN if found is None else found
+
+    def given(self, position: int, name: str) -> Value | None:
+        """Return an argument, if it is given."""
+        return self.arguments.at(position, name)
+
+
+Handler: TypeAlias = Callable[[CallSite], Value]
+
+_functions: Final[dict[str, Handler]] = {}
+_methods: Final[dict[tuple[str, str], Handler]] = {}
+
+
+def handles(*names: str) -> Callable[[Handler], Handler]:
+    """Register what a function does, by its canonical name; a method as `class:name`."""
+
+    def register(handler: Handler) -> Handler:
+        for name in names:
+            of, found, method = name.rpartition(":")
+            if found:
+                _methods[of, method] = handler
+            else:
+                _functions[name] = handler
+        return handler
+
+    return register
+
+
+def function_handler(name: str) -> Handler | None:
+    """Return what a function of a library does, if the table says so."""
+    return _functions.get(name)
+
+
+def method_handler(frame: Frame, of: str, name: str) -> Handler | None:
+    """Return what a method does, of a class or of one of its bases in libraries."""
+    found = _methods.get((of, name))
+    if found is not None or not of:
+        return found
+    for base in frame.engine.stubs.lineage(of):
+        found = _methods.get((base, name))
+        if found is not None:
+            return found
+    return None

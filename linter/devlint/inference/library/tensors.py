@@ -1,0 +1,213 @@
+"""Tensors and devices that no signature describes: what is made from data, and what asks the machine."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from devlint.inference.library.python import ACCELERATORS, AVAILABLE
+from devlint.inference.library.signatures import prove
+from devlint.inference.library.table import CallSite, handles
+from devlint.inference.state.containers import elements, one_element
+from devlint.inference.state.frame import Frame
+from devlint.inference.state.moves import moved
+from devlint.inference.state.where import PROCESS_STATE, default_device, device_of, rank_of, source_of
+from devlint.inference.values import ranks
+from devlint.inference.values.devices import denoted
+from devlint.inference.values.folding import fold
+from devlint.inference.values.joins import either
+from devlint.inference.values.objects import LIST, Instance, Library
+from devlint.inference.values.tensors import CPU, Array, Tensor, Tuple, device, tensor
+from devlint.inference.values.terms import (
+    DEVICE,
+    FALSE,
+    NONE,
+    NUMBER,
+    POSITIVE,
+    TRUE,
+    UNKNOWN,
+    Constant,
+    Term,
+    Value,
+    constant,
+    is_symbolic,
+    term,
+)
+
+CUDA: Final = device("cuda:0")
+
+
+@handles("torch.device")
+def device_(call: CallSite) -> Value:
+    """Return a device by name, by type and index, or by index."""
+    name, index = call.argument(0, "type"), call.given(1, "index")
+    if index is not None and index is not NONE:
+        name = fold("format", name, constant(":"), index)
+    return denoted(name, UNKNOWN)
+
+
+@handles("torch.tensor", "torch.as_tensor", "torch.asarray")
+def from_data(call: CallSite) -> Value:
+    """Return a tensor of data: where the data are if they are a tensor, else on the default device."""
+    frame, data = call.frame, call.argument(0, "data")
+    where = call.given(99, "device")
+    rank = rank_of_data(frame, data)
+    if where is None or where is NONE:
+        found = device_of_data(frame, data)
+        return tensor(found, rank, NONE, source_of(frame, data) if isinstance(data, Tensor) else frame.source())
+    return tensor(denoted(where, default_device(frame)), rank, NONE, frame.source())
+
+
+def device_of_data(frame: Frame, data: Value) -> Value:
+    """Return where a tensor is made of data."""
+    if isinstance(data, Tensor):
+        return data.device
+    if isinstance(data, Term) and data.operator == "ite":
+        test, then, orelse = data.arguments
+        return either(test, device_of_data(frame, then), device_of_data(frame, orelse))
+    if is_symbolic(data):
+        return term("device_of_data", data)
+    return default_device(frame)
+
+
+def rank_of_data(frame: Frame, data: Value, depth: int = 0) -> Value:
+    """Return how many dimensions a tensor has that is made of data."""
+    if isinstance(data, Constant) and isinstance(data.value, (bool, int, float, complex)):
+        return constant(0)
+    if data is NUMBER or isinstance(data, (Tensor, Array)) or is_symbolic(data):
+        return rank_of(frame, data)
+    if isinstance(data, Tuple) or (isinstance(data, Instance) and data.kind == LIST):
+        found = elements(frame, data)
+        if found == ():
+            return constant(1)
+        inner = (
+            rank_of_data(frame, found[0] if found else one_element(frame, data), depth + 1) if depth < 4 else UNKNOWN
+        )
+        exact = ranks.number(inner)
+        is_one = exact == 0 and found is not None and len(found) == 1
+        return POSITIVE if exact is None or is_one else constant(exact + 1)
+    return UNKNOWN
+
+
+@handles("torch.nn.Parameter", "torch.nn.Buffer", "torch.nn.parameter.Parameter")
+def parameter(call: CallSite) -> Value:
+    """Return a tensor that its module registers."""
+    frame, data = call.frame, call.given(0, "data")
+    if data is None:
+        return tensor(default_device(frame), constant(1), TRUE, frame.source())
+    prove(frame, data)
+    return tensor(device_of(frame, data), rank_of(frame, data), TRUE, source_of(frame, data))
+
+
+@handles("torch.cuda.is_available", "torch.accelerator.is_available")
+def is_available(call: CallSite) -> Value:
+    """Return whether the machine has an accelerator."""
+    return AVAILABLE
+
+
+@handles("torch.cuda.device_count", "torch.accelerator.device_count")
+def device_count(call: CallSite) -> Value:
+    """Return how many accelerators the machine has."""
+    return ACCELERATORS
+
+
+@handles("torch.backends.mps.is_available", "torch.backends.mps.is_built", "torch.xpu.is_available")
+def is_other_available(call: CallSite) -> Value:
+    """Return whether the machine has another accelerator than CUDA: one has one kind."""
+    return FALSE
+
+
+@handles(
+    "torch.jit.is_scripting", "torch.jit.is_tracing", "torch.onnx.is_in_onnx_export", "torch.compiler.is_compiling"
+)
+def is_not(call: CallSite) -> Value:
+    """Return False: Python executes the code."""
+    return FALSE
+
+
+@handles("torch.set_default_device")
+def set_default_device(call: CallSite) -> Value:
+    """Change where tensors are made."""
+    where = call.argument(0, "device")
+    call.frame.engine.changes_default = True
+    call.frame.heap.put(PROCESS_STATE, DEVICE, CPU if where is NONE else denoted(where, CPU))
+    return NONE
+
+
+@handles("torch.set_default_tensor_type")
+def set_default_tensor_type(call: CallSite) -> Value:
+    """Change where tensors are made, by the name of a type."""
+    found = device_of_type(call.argument(0, "t"))
+    call.frame.engine.changes_default = True
+    call.frame.heap.put(PROCESS_STATE, DEVICE, UNKNOWN if found is None else found)
+    return NONE
+
+
+def device_of_type(value: Value) -> Value | None:
+    """Return where the tensors of a type such as `torch.cuda.FloatTensor` are, by class or by name."""
+    if isinstance(value, Term) and value.operator == "ite":
+        then, orelse = device_of_type(value.arguments[1]), device_of_type(value.arguments[2])
+        return None if then is None or orelse is None else either(value.arguments[0], then, orelse)
+    name = value.name if isinstance(value, Library) else value.value if isinstance(value, Constant) else None
+    if not isinstance(name, str) or not name.startswith("torch.") or not name.endswith("Tensor"):
+        return None
+    return CUDA if name.startswith("torch.cuda.") else CPU if name.count(".") == 1 else None
+
+
+@handles("torch.Tensor")
+def legacy(call: CallSite) -> Value:
+    """Return `torch.Tensor(…)`: of a tensor its alias, of sizes or data one on the default device."""
+    frame, data = call.frame, call.given(0, "")
+    if len(call.arguments.positional) == 1 and data is not None and (isinstance(data, Tensor) or is_symbolic(data)):
+        return tensor(device_of_data(frame, data), rank_of(frame, data), NONE, source_of(frame, data))
+    return tensor(default_device(frame), POSITIVE, NONE, frame.source())
+
+
+@handles("torch.Tensor:type")
+def type_(call: CallSite) -> Value:
+    """Return `x.type(t)`: a type of tensors moves, a dtype does not; `x.type()` is a text."""
+    given = call.given(0, "dtype")
+    if given is None:
+        return NUMBER
+    where = device_of_type(given)
+    if where is None:
+        if isinstance(call.receiver, Tensor):
+            rank = call.receiver.rank
+            is_known = given is NUMBER or isinstance(given, Library)
+            return tensor(call.receiver.device if is_known else UNKNOWN, rank, NONE, call.receiver.source)
+        return call.receiver
+    return moved(call.frame, call.receiver, where, call.frame.source())
+
+
+@handles("torch.Tensor:dim", "torch.Tensor:ndimension")
+def dim(call: CallSite) -> Value:
+    """Return how many dimensions a tensor has."""
+    prove(call.frame, call.receiver)
+    rank = rank_of(call.frame, call.receiver)
+    return NUMBER if rank in (UNKNOWN, POSITIVE) else rank
+
+
+@handles("torch.Tensor:get_device")
+def get_device(call: CallSite) -> Value:
+    """Return the ordinal of a tensor's device: who asks for it puts something there."""
+    return device_of(call.frame, call.receiver)
+
+
+@handles("torch.Tensor:new_tensor")
+def new_tensor(call: CallSite) -> Value:
+    """Return a tensor of data where another one is."""
+    frame, where = call.frame, call.arguments.named.get("device")
+    rank = rank_of_data(frame, call.argument(0, "data"))
+    if where is None or where is NONE:
+        return tensor(device_of(frame, call.receiver), rank, NONE, source_of(frame, call.receiver))
+    return tensor(denoted(where, default_device(frame)), rank, NONE, frame.source())
+
+
+@handles("torch.nn.utils.rnn.pad_sequence")
+def pad_sequence(call: CallSite) -> Value:
+    """Return a tensor where the first of some is; the others are copied."""
+    frame, given = call.frame, call.argument(0, "sequences")
+    found = elements(frame, given)
+    first = found[0] if found else one_element(frame, given)
+    if isinstance(first, Tensor) or is_symbolic(first):
+        return tensor(device_of(frame, first), POSITIVE, NONE, source_of(frame, first))
+    return tensor(UNKNOWN, POSITIVE)

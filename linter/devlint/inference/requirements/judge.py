@@ -1,0 +1,63 @@
+"""Whether a requirement is broken: two participants that are firm and whose devices differ in every world."""
+
+from __future__ import annotations
+
+from devlint.inference.values.data import (
+    ALL_DIMENSIONS,
+    INDEX,
+    ON_CPU,
+    ONE_ELEMENT,
+    READ_INDEX,
+    Participant,
+    Requirement,
+)
+from devlint.inference.values.devices import differ, possible
+from devlint.inference.values.ranks import is_positive, number
+from devlint.inference.values.tensors import CPU, Alternatives
+from devlint.inference.values.terms import NO_DEVICE, REPLACED, UNKNOWN, Root, Symbol, Term, Value
+
+
+def broken(requirement: Requirement) -> tuple[Participant, Participant] | None:
+    """Return two participants that break a requirement in every world; None if there are none."""
+    firm = [each for each in requirement.participants if is_firm(each)]
+    for number_of, one in enumerate(firm):
+        for two in firm[number_of + 1 :]:
+            if differ(one.device, two.device) and not _may_read(requirement.kind, one, two):
+                return one, two
+    return None
+
+
+def _may_read(kind: str, one: Participant, two: Participant) -> bool:
+    """Whether one of the two is an index on the CPU, which each device reads."""
+    return kind == READ_INDEX and CPU in [each.device for each in (one, two) if each.role == INDEX]
+
+
+def is_firm(participant: Participant) -> bool:
+    """Whether a participant must agree: whether it has a device, and is certainly no tensor that is exempt."""
+    if participant.exemption == ALL_DIMENSIONS:
+        return True
+    if participant.exemption == ONE_ELEMENT:
+        exact = number(participant.rank)
+        return exact is not None and exact > 0
+    if participant.exemption == ON_CPU and all(differ(each, CPU) for each in possible(participant.device)):
+        return True
+    return is_positive(participant.rank)
+
+
+def is_open(requirement: Requirement) -> bool:
+    """Whether a caller can break a requirement: two devices are known or come from the caller, and one does."""
+    found = {each.device for each in requirement.participants if each.device not in (UNKNOWN, NO_DEVICE)}
+    speaks = [depends_on_caller(each) for each in found]
+    ranks = [each.rank for each in requirement.participants if each.exemption != ALL_DIMENSIONS]
+    return len(found) > 1 and (any(speaks) or any(map(depends_on_caller, ranks)))
+
+
+def depends_on_caller(value: Value) -> bool:
+    """Whether a value is made of a symbol in whose place a caller puts its value."""
+    if isinstance(value, Root):
+        return value.kind in REPLACED or value.kind == "process"
+    if isinstance(value, Symbol):
+        return depends_on_caller(value.root)
+    if isinstance(value, Term):
+        return any(map(depends_on_caller, value.arguments))
+    return isinstance(value, Alternatives) and any(map(depends_on_caller, value.options))

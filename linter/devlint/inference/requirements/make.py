@@ -1,0 +1,51 @@
+"""What an operation demands, at the place where it stands."""
+
+from __future__ import annotations
+
+from devlint.frontend import ir
+from devlint.inference.requirements.judge import broken, is_open
+from devlint.inference.state.frame import NOBODY, Frame
+from devlint.inference.state.where import device_of, rank_of, source_of
+from devlint.inference.values.data import (
+    ALL_DIMENSIONS,
+    MOST_CONDITIONS,
+    SHARE,
+    TENSOR,
+    Finding,
+    Participant,
+    Requirement,
+)
+from devlint.inference.values.terms import NO_DEVICE, UNKNOWN, Value
+
+
+def participant(frame: Frame, value: Value, exemption: str = ALL_DIMENSIONS, role: str = TENSOR) -> Participant:
+    """Return a value as one of those that must share a device."""
+    return Participant(role, device_of(frame, value), rank_of(frame, value), source_of(frame, value), exemption, value)
+
+
+def require(frame: Frame, operation: str, participants: list[Participant], span: ir.Span, kind: str = SHARE) -> None:
+    """Note what an operation demands, unless it is certainly met."""
+    taking_part = [each for each in participants if each.device is not NO_DEVICE and each.device is not UNKNOWN]
+    if len(taking_part) < 2:
+        return
+    conditions = frame.conditions()[-MOST_CONDITIONS:]
+    place = frame.place(span)
+    note(frame, Requirement(kind, operation, tuple(taking_part), conditions, place, frame.body.name))
+
+
+def note(frame: Frame, requirement: Requirement) -> None:
+    """Find a requirement broken, or keep it for the callers.
+
+    What is in a handler of exceptions demands nothing: it only runs if something went wrong. A requirement that is
+    broken in an execution with answers of a caller is the caller's: it alone is the witness.
+    """
+    if frame.in_handler:
+        return
+    two = broken(requirement)
+    if two is None:
+        if is_open(requirement):
+            frame.requirements[requirement] = None
+    elif frame.oracle is NOBODY:
+        frame.findings[Finding(requirement, two[0], two[1])] = None
+    else:
+        frame.requirements[requirement] = None

@@ -1,0 +1,28 @@
+"""Requirements of a body, at a call of it."""
+
+from __future__ import annotations
+
+from devlint.frontend import ir
+from devlint.inference.requirements.make import note
+from devlint.inference.state.frame import LARGEST_CONDITION, Frame
+from devlint.inference.values.data import LONGEST_CHAIN, MOST_CONDITIONS, Requirement
+from devlint.inference.values.folding import truth
+from devlint.inference.values.terms import NO_DEVICE, UNKNOWN, Value, is_symbolic
+
+
+def hand_on(frame: Frame, requirement: Requirement, span: ir.Span) -> None:
+    """Judge a requirement into which the values of a call have been put; a condition that is false meets it."""
+    kept: dict[Value, None] = {}
+    for each in requirement.conditions:
+        known = truth(each)
+        if known is False:
+            return
+        if known is None and is_symbolic(each) and each.nodes <= LARGEST_CONDITION:
+            kept[each] = None
+    kept.update(dict.fromkeys(frame.conditions()))
+    taking_part = [each for each in requirement.participants if each.device not in (NO_DEVICE, UNKNOWN)]
+    if len(taking_part) < 2:
+        return
+    chain = (frame.place(span), *requirement.chain)[:LONGEST_CHAIN]
+    conditions = tuple(kept)[-MOST_CONDITIONS:]
+    note(frame, requirement._replace(participants=tuple(taking_part), conditions=conditions, chain=chain))

@@ -1,0 +1,313 @@
+"""The order of all steps: files, then the bodies that they define, each executed for every caller."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Final, final
+
+from devlint.frontend import ir
+from devlint.inference.calls.attributes import read, write
+from devlint.inference.calls.evaluation import evaluate
+from devlint.inference.calls.items import iterated
+from devlint.inference.calls.substitution import Substitution
+from devlint.inference.calls.target import call_value
+from devlint.inference.execute.expressions import operate
+from devlint.inference.execute.statements import block
+from devlint.inference.files import DONE, NEW, RUNNING, Files, Loaded
+from devlint.inference.requirements.make import note
+from devlint.inference.state.frame import NOBODY, Arguments, Engine, Frame, Oracle
+from devlint.inference.state.heap import Heap
+from devlint.inference.state.where import PROCESS_STATE
+from devlint.inference.stubs import Stubs
+from devlint.inference.summaries.cases import Summaries
+from devlint.inference.summaries.make import parts
+from devlint.inference.text.captured import captured
+from devlint.inference.values.code import Body, ClassCode, FileCode
+from devlint.inference.values.data import Finding, Place, Summary
+from devlint.inference.values.joins import join
+from devlint.inference.values.objects import ClassValue, FileValue, Function, Instance, Library, file_value, function
+from devlint.inference.values.tensors import CPU
+from devlint.inference.values.terms import DEVICE, GLOBAL, UNKNOWN, Constant, Root, Value, constant, root
+from devlint.project import Project, Source
+from devlint.torchlib.catalogue import Catalogue
+
+RECURSION_LIMIT: Final = 20_000
+CODE: Final = (Function, ClassValue, Library, FileValue, Constant)
+"""What a global may be itself, and need not be a symbol."""
+
+
+@final
+class Solver(Engine):
+    """The analysis of one project.
+
+    Args:
+        project: finds and reads its files.
+        catalogue: the signatures of libraries.
+
+    Attributes:
+        revealed: what is known of devices, by the place of a call of `reveal_device`.
+    """
+
+    def __init__(self, project: Project, catalogue: Catalogue) -> None:
+        super().__init__(Stubs(catalogue))
+        self._files = Files(project)
+        self._by_module: dict[str, Loaded] = {}
+        self._summaries = Summaries(self)
+        self._bodies: dict[ir.Function, Body] = {}
+        self._classes: dict[tuple[ir.Class, tuple[Value, ...]], ClassCode] = {}
+        self._defaults: dict[tuple[Body, str], Value] = {}
+        self.revealed: dict[Place, Value] = {}
+
+    def check(self, sources: Iterable[Source]) -> list[Finding]:
+        """Return what is broken in some files, each as a program, and in the bodies that they define."""
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(before, RECURSION_LIMIT))
+        try:
+            return self._check(sources)
+        finally:
+            sys.setrecursionlimit(before)
+
+    def _check(self, sources: Iterable[Source]) -> list[Finding]:
+        found: dict[Finding, None] = {}
+        for source in sources:
+            loaded = self._files.load(source)
+            if loaded is not None:
+                self._run(loaded)
+        done = 0
+        while done < len(self._bodies):
+            bodies = list(self._bodies.values())[done:]
+            done += len(bodies)
+            for body in bodies:
+                self._summaries.summary(body, NOBODY)
+        for loaded in self._files.all():
+            if loaded.frame is not None:
+                found.update(loaded.frame.findings)
+        for body in self._bodies.values():
+            found.update(self._summaries.of(body).findings)
+            found.update(self._of_its_own(body))
+        return list(found)
+
+    def _of_its_own(self, body: Body) -> dict[Finding, None]:
+        """Return what is broken in a body whoever calls it, once all files have left their globals.
+
+        The default device is the one of a new process, unless some code of the project changes it.
+        """
+        frame = self._entry(body.file, UNKNOWN if self.changes_default else CPU)
+        generic = self._summaries.of(body).generic
+        puts_in = Substitution(frame, {}, body.scope.span)
+        for requirement in generic.requirements if generic is not None else ():
+            note(frame, puts_in.requirement(requirement))
+        return frame.findings
+
+    def _entry(self, file: FileCode, default: Value) -> Frame:
+        """Return a frame that nobody calls and that comes after all files."""
+        body = Body(file, file.scope, None, None, frozenset(), frozenset())
+        frame = Frame(self, body, NOBODY, Heap())
+        frame.heap.put(PROCESS_STATE, DEVICE, default)
+        return frame
+
+    # --- files ------------------------------------------------------------------------------------------------
+
+    def _run(self, loaded: Loaded) -> None:
+        """Execute a file, unless it has been; it does not depend on who asks for it first."""
+        if loaded.progress != NEW:
+            return
+        loaded.progress = RUNNING
+        self._by_module[loaded.code.module] = loaded
+        loaded.frame = self._entry(loaded.code, CPU)
+        before = self._summaries.apart()
+        block(loaded.frame, loaded.code.scope.body)
+        self._summaries.back(before)
+        loaded.progress = DONE
+
+    def _name(self, loaded: Loaded, name: str) -> Value:
+        """Return what a file has stored in a name, or will store."""
+        self._run(loaded)
+        found = loaded.names.get(name)
+        if found is None and loaded.progress == RUNNING:
+            found = self._early(loaded, name)
+        return UNKNOWN if found is None else found
+
+    def _early(self, loaded: Loaded, name: str) -> Value | None:
+        """Return a definition that a running file has not come to yet."""
+        found = loaded.definition(name)
+        if loaded.frame is None or found is None:
+            return None
+        if isinstance(found, ir.ImportFrom):
+            return self.imported(loaded.frame, loaded.code, found.module, found.member, found.level)
+        return function(self.body_of(loaded.frame, found.function))
+
+    def global_of(self, frame: Frame, file: FileCode, name: str) -> Value:
+        """See `Engine`."""
+        loaded = self._by_module[file.module]
+        if name not in file.scope.local_names:
+            return self._from_stars(frame, loaded, name)
+        if frame.body.function is None and frame.body.file is file:
+            return self._early(loaded, name) or UNKNOWN
+        return self._seen_from_outside(frame, loaded, name)
+
+    def _seen_from_outside(self, frame: Frame, loaded: Loaded, name: str) -> Value:
+        """Return what a global is for a body: itself, if it is code that is bound once; else a symbol."""
+        if loaded.code.is_stored_once(name):
+            value = self._name(loaded, name)
+            if isinstance(value, CODE) or value is UNKNOWN:
+                return value
+        return self.global_value(frame, root(GLOBAL, name, constant(loaded.code.module)))
+
+    def global_value(self, frame: Frame, symbol: Root) -> Value:
+        """See `Engine`."""
+        module = symbol.place
+        loaded = self._by_module.get(str(module.value)) if isinstance(module, Constant) else None
+        if loaded is None or frame.body.function is not None:
+            return symbol
+        if loaded.frame is frame:
+            return frame.state.names.get(symbol.name, UNKNOWN)
+        if symbol.name in loaded.code.scope.rebound:
+            return UNKNOWN
+        value = self._name(loaded, symbol.name)
+        self._adopt(frame, loaded, value)
+        return value
+
+    def _adopt(self, frame: Frame, loaded: Loaded, value: Value) -> None:
+        """Take over what the objects of another file hold, all that a value leads to."""
+        waiting, seen = [value], set()
+        while waiting:
+            each = waiting.pop()
+            if each in seen:
+                continue
+            seen.add(each)
+            if isinstance(each, Instance):
+                is_known = bool(frame.heap.fields(each))
+                for field, held in loaded.heap.fields(each).items():
+                    if not is_known:
+                        frame.heap.put(each, field, held)
+                    waiting.append(held)
+            else:
+                waiting.extend(parts(each))
+
+    def _from_stars(self, frame: Frame, loaded: Loaded, name: str) -> Value:
+        """Return what `from module import *` binds to a name."""
+        if name.startswith("_"):
+            return UNKNOWN
+        for each in reversed(loaded.stars):
+            module = _absolute(loaded.code, each.module, each.level)
+            target = self._files.find(module, loaded.source)
+            if target is not None and name in target.code.scope.local_names:
+                self._run(target)
+                return self._seen_from_outside(frame, target, name)
+            full = f"{module}.{name}"
+            if target is None and (self.stubs.function(full) or self.stubs.class_(full) is not None):
+                return self.stubs.named(full)
+        return UNKNOWN
+
+    def set_global(self, frame: Frame, name: str, value: Value) -> None:
+        """See `Engine`."""
+        return
+
+    def imported(self, frame: Frame, file: FileCode, module: str, member: str, level: int) -> Value:
+        """See `Engine`."""
+        importer = self._by_module[file.module]
+        name = _absolute(file, module, level)
+        target = self._files.find(name, importer.source) if name else None
+        if not member:
+            return self.stubs.named(name) if target is None else self._module(target)
+        if target is not None and member in target.code.scope.local_names:
+            self._run(target)
+            return self._seen_from_outside(frame, target, member)
+        inner = self._files.find(f"{name}.{member}", importer.source) if name else None
+        if inner is not None:
+            return self._module(inner)
+        return self._from_stars(frame, target, member) if target is not None else self.stubs.named(f"{name}.{member}")
+
+    def _module(self, loaded: Loaded) -> Value:
+        self._run(loaded)
+        return file_value(loaded.code)
+
+    def member(self, frame: Frame, file: FileCode, name: str) -> Value:
+        """See `Engine`."""
+        loaded = self._by_module[file.module]
+        if name in file.scope.local_names:
+            return self._seen_from_outside(frame, loaded, name)
+        inner = self._files.find(f"{file.module}.{name}", loaded.source)
+        return self._module(inner) if inner is not None else self._from_stars(frame, loaded, name)
+
+    # --- code -------------------------------------------------------------------------------------------------
+
+    def body_of(self, frame: Frame, function: ir.Function) -> Body:
+        """See `Engine`."""
+        found = self._bodies.get(function)
+        if found is None:
+            outer = frame.body
+            owner = frame.namespaces[-1][0] if frame.namespaces else None
+            around = outer.around | outer.scope.local_names if outer.function is not None else frozenset[str]()
+            around -= outer.scope.global_names
+            found = Body(outer.file, function, function, owner or outer.owner, around, captured(function, around))
+            self._bodies[function] = found
+        return found
+
+    def class_of(self, frame: Frame, scope: ir.Class, bases: tuple[Value, ...]) -> ClassCode:
+        """See `Engine`."""
+        found = self._classes.get((scope, bases))
+        if found is None:
+            codes = tuple([each.code for each in bases if isinstance(each, ClassValue)])
+            libraries = tuple([each.name for each in bases if isinstance(each, Library)])
+            is_open = len(codes) + len(libraries) < len(bases)
+            is_module = any(map(self.stubs.is_module_class, libraries))
+            found = ClassCode(frame.body.file, scope, codes, libraries, is_open, is_module)
+            self._classes[scope, bases] = found
+        return found
+
+    def default(self, body: Body, name: str) -> Value:
+        """See `Engine`."""
+        return self._defaults.get((body, name), UNKNOWN)
+
+    def set_default(self, body: Body, name: str, value: Value) -> None:
+        """See `Engine`."""
+        self._defaults[body, name] = (
+            value if (body, name) not in self._defaults else join(self._defaults[body, name], value)
+        )
+
+    # --- calls ------------------------------------------------------------------------------------------------
+
+    def call(self, frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> Value:
+        """See `Engine`."""
+        return call_value(frame, callee, arguments, span) if frame.is_live else UNKNOWN
+
+    def read(self, frame: Frame, owner: Value, name: str, span: ir.Span) -> Value:
+        """See `Engine`."""
+        return read(frame, owner, name, span)
+
+    def write(self, frame: Frame, owner: Value, name: str, value: Value, span: ir.Span) -> None:
+        """See `Engine`."""
+        write(frame, owner, name, value, span)
+
+    def iterated(self, frame: Frame, value: Value, span: ir.Span) -> Value:
+        """See `Engine`."""
+        return iterated(frame, value, span)
+
+    def operate(self, frame: Frame, sign: str, left: Value, right: Value, span: ir.Span) -> Value:
+        """See `Engine`."""
+        return operate(frame, sign, left, right, span)
+
+    def evaluate(self, frame: Frame, name: str, arguments: tuple[Value, ...], span: ir.Span) -> Value:
+        """See `Engine`."""
+        return evaluate(frame, name, arguments, span)
+
+    def reveal(self, frame: Frame, where: Value, span: ir.Span) -> None:
+        """See `Engine`."""
+        if frame.oracle is NOBODY:
+            self.revealed[frame.place(span)] = where
+
+    def summary(self, body: Body, oracle: Oracle) -> Summary:
+        """See `Engine`."""
+        return self._summaries.summary(body, oracle)
+
+
+def _absolute(file: FileCode, module: str, level: int) -> str:
+    """Return the absolute name of a module that an import names."""
+    if not level:
+        return module
+    package = file.package.split(".") if file.package else []
+    kept = package[: len(package) - (level - 1)]
+    return ".".join([*kept, *([module] if module else [])])

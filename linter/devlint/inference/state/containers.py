@@ -1,0 +1,381 @@
+"""Lists, tuples and dictionaries: what elements they have, and what is stored in them.
+
+A list knows its ITEMS, if their number is known; else it knows what any ELEMENT is, and PARTS that are certainly in it
+side by side. A dictionary has a `Row`. Of a symbol the heap holds the elements that were stored.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from devlint.inference.state.frame import Frame
+from devlint.inference.state.where import device_of, source_of
+from devlint.inference.values import ranks
+from devlint.inference.values.data import LENGTH, Question
+from devlint.inference.values.folding import CODE
+from devlint.inference.values.joins import either, join, join_all
+from devlint.inference.values.objects import DICT, ENVIRONMENT, LIST, MODULE, SET, Instance
+from devlint.inference.values.tensors import Alternatives, Array, Row, Tensor, Tuple, array, pack, row, tensor
+from devlint.inference.values.terms import (
+    ABSENT,
+    APPENDED,
+    BOTTOM,
+    ELEMENT,
+    FALSE,
+    ITEMS,
+    MAPPING,
+    NONE,
+    NUMBER,
+    OTHER_KEYS,
+    PARTS,
+    POSITIVE,
+    REPLACED,
+    SLICE,
+    TRUE,
+    UNKNOWN,
+    Constant,
+    Root,
+    Symbol,
+    Term,
+    Value,
+    constant,
+    element,
+    is_symbolic,
+    root_of,
+    symbol,
+    term,
+)
+
+MOST_ITEMS: Final = 24
+"""How many elements of a list are told apart."""
+MOST_PARTS: Final = 6
+MOST_ASKED: Final = 16
+"""How many elements of a caller's list are told apart."""
+
+
+def content(frame: Frame, value: Value) -> Row:
+    """Return the content of a dictionary."""
+    if isinstance(value, Row):
+        return value
+    held = frame.heap.get(value, MAPPING)
+    if isinstance(held, Row):
+        return held
+    top = root_of(value)
+    return row(value) if top is not None and top.kind in REPLACED else row(UNKNOWN)
+
+
+def get(frame: Frame, owner: Value, key: Value, default: Value) -> Value:
+    """Return what a dictionary, or a row, has under a key, or the default."""
+    found = owner if isinstance(owner, Row) else content(frame, owner)
+    if not isinstance(key, Constant):
+        return any_value(frame, found)
+    for each, held in found.entries:
+        if each is key:
+            return _or_default(held, default)
+    for each, held in found.entries:
+        if each is OTHER_KEYS:
+            return join(held, default)
+    if found.base is NONE:
+        return default
+    if found.base is UNKNOWN:
+        return UNKNOWN
+    return term("get", found.base, key, default)
+
+
+def _or_default(held: Value, default: Value) -> Value:
+    if held is ABSENT:
+        return default
+    if isinstance(held, Alternatives) and ABSENT in held.options:
+        return join_all([default if each is ABSENT else each for each in held.options])
+    if isinstance(held, Term) and held.operator == "ite" and ABSENT in held.arguments:
+        return either(held.arguments[0], *[_or_default(each, default) for each in held.arguments[1:]])
+    return held
+
+
+def has(frame: Frame, owner: Value, key: Value) -> Value:
+    """Return whether a dictionary has a key."""
+    found = owner if isinstance(owner, Row) else content(frame, owner)
+    for each, held in found.entries:
+        if each is key:
+            return FALSE if held is ABSENT else NUMBER if isinstance(held, (Alternatives, Term)) else TRUE
+    if any(each is OTHER_KEYS for each, _ in found.entries) or found.base is UNKNOWN:
+        return NUMBER
+    if found.base is NONE:
+        return FALSE if isinstance(key, Constant) else NUMBER
+    asked = term("has", found.base, key)
+    return NUMBER if asked is UNKNOWN or not isinstance(key, Constant) else asked
+
+
+def any_value(frame: Frame, owner: Value) -> Value:
+    """Return any value of a dictionary."""
+    found = owner if isinstance(owner, Row) else content(frame, owner)
+    if found.base is not NONE:
+        return UNKNOWN
+    return join_all([each for _, each in found.entries if each is not ABSENT])
+
+
+def keys(frame: Frame, owner: Value) -> tuple[tuple[Value, Value], ...] | None:
+    """Return the keys and values of a dictionary, if all are known."""
+    found = content(frame, owner)
+    is_known = found.base is NONE and not any(
+        key is OTHER_KEYS or isinstance(each, (Alternatives, Term)) or each is UNKNOWN for key, each in found.entries
+    )
+    return tuple([entry for entry in found.entries if entry[1] is not ABSENT]) if is_known else None
+
+
+def set_key(frame: Frame, owner: Value, key: Value, value: Value) -> None:
+    """Store a value in a dictionary; under an unknown key, it may be any of those that are known."""
+    found = content(frame, owner)
+    entries = dict(found.entries)
+    if isinstance(key, Constant):
+        entries[key] = value
+    else:
+        for each, held in entries.items():
+            entries[each] = join(held, value)
+        entries[OTHER_KEYS] = join(entries.get(OTHER_KEYS, BOTTOM), value)
+    frame.heap.put(owner, MAPPING, row(found.base, tuple(entries.items())))
+
+
+def is_list(value: Value) -> bool:
+    """Whether a value is a list or a set, or a container of modules."""
+    return isinstance(value, Instance) and value.kind in (LIST, SET)
+
+
+def elements(frame: Frame, value: Value) -> tuple[Value, ...] | None:
+    """Return the elements of what is iterated over, if their number is known."""
+    if isinstance(value, Tuple):
+        return value.items
+    if isinstance(value, Instance):
+        held = frame.heap.get(value, ITEMS)
+        if isinstance(held, Tuple):
+            return held.items
+        known = keys(frame, value) if value.kind == DICT else None
+        return None if known is None else tuple([key for key, _ in known])
+    if isinstance(value, (Root, Symbol)) and not frame.heap.fields(value):
+        length = frame.ask(Question(LENGTH, value))
+        if isinstance(length, int) and length <= MOST_ASKED:
+            return tuple([symbol(value, element(constant(number))) for number in range(length)])
+    return None
+
+
+def length_of(frame: Frame, value: Value) -> int | None:
+    """Return how many elements a value has; what `elements` asks a caller."""
+    found = elements(frame, value)
+    return None if found is None else len(found)
+
+
+def one_element(frame: Frame, value: Value) -> Value:
+    """Return any element of what is iterated over, as far as the heap knows."""
+    if not isinstance(value, (Root, Symbol)):
+        found = elements(frame, value)
+        if found is not None:
+            return join_all(found)
+    if isinstance(value, Instance):
+        if value.kind == DICT:
+            return NUMBER
+        held = frame.heap.get(value, ELEMENT)
+        return UNKNOWN if held is None or value.kind == ENVIRONMENT else held
+    if isinstance(value, Tensor):
+        return tensor(value.device, ranks.more(value.rank, -1), NONE, value.source)
+    if isinstance(value, Array):
+        return array(ranks.more(value.rank, -1))
+    if isinstance(value, (Root, Symbol)):
+        added = frame.heap.get(value, APPENDED)
+        first = symbol(value, ELEMENT)
+        return first if added is None else join(first, added)
+    if isinstance(value, Term) and value.operator == "ite":
+        test, then, orelse = value.arguments
+        return either(test, one_element(frame, then), one_element(frame, orelse))
+    if isinstance(value, Alternatives):
+        return join_all([one_element(frame, each) for each in value.options])
+    return NUMBER if value is NUMBER or isinstance(value, Constant) else UNKNOWN
+
+
+def side_by_side(frame: Frame, value: Value) -> tuple[Value, ...]:
+    """Return values of which each is in a list for certain, or stands for one that is."""
+    found = elements(frame, value)
+    if found is not None:
+        return found
+    parts = frame.heap.get(value, PARTS)
+    if isinstance(parts, Tuple) and parts.items:
+        return parts.items
+    each = one_element(frame, value)
+    return () if each is UNKNOWN or each is BOTTOM else (each,)
+
+
+def item(frame: Frame, value: Value, index: Value) -> Value:
+    """Return `value[index]`, as far as no code of the project is executed."""
+    if isinstance(value, Tensor):
+        return tensor(value.device, rank_of_item(value.rank, index), NONE, value.source)
+    if isinstance(value, Array):
+        return array(rank_of_item(value.rank, index))
+    if isinstance(value, Tuple):
+        return _item_of_tuple(value, index)
+    if isinstance(value, Instance):
+        if value.kind == DICT or frame.heap.get(value, MAPPING) is not None:
+            return get(frame, value, index, UNKNOWN)
+        held = frame.heap.get(value, ITEMS)
+        if isinstance(held, Tuple):
+            return _item_of_tuple(held, index)
+        return one_element(frame, value) if value.kind in (LIST, SET, MODULE) and index is not SLICE else UNKNOWN
+    if isinstance(value, (Root, Symbol)):
+        return _item_of_symbol(frame, value, index)
+    if isinstance(value, Alternatives):
+        return join_all([item(frame, each, index) for each in value.options if each is not NONE])
+    if isinstance(value, Term):
+        if value.operator == "ite":
+            test, then, orelse = value.arguments
+            return either(test, item(frame, then, index), item(frame, orelse, index))
+        if value.operator == "to" or value.operator in ("+", "-", "*", "/"):
+            return tensor(device_of(frame, value), UNKNOWN, NONE, source_of(frame, value))
+        return term("item", value, index) if _is_fixed(index) else UNKNOWN
+    return NUMBER if value is NUMBER else UNKNOWN
+
+
+def _item_of_tuple(value: Tuple, index: Value) -> Value:
+    if isinstance(index, Constant) and type(index.value) is int:
+        if -len(value.items) <= index.value < len(value.items):
+            return value.items[index.value]
+        return BOTTOM
+    if index is NUMBER or is_symbolic(index):
+        return join_all(value.items) if value.items else BOTTOM
+    return UNKNOWN
+
+
+def _item_of_symbol(frame: Frame, value: Root | Symbol, index: Value) -> Value:
+    if _is_fixed(index):
+        held = frame.heap.get(value, element(index))
+        if held is not None:
+            return held
+        if frame.heap.get(value, MAPPING) is not None:
+            return get(frame, value, index, UNKNOWN)
+        return symbol(value, element(index))
+    if is_symbolic(index):
+        return term("item", value, index)
+    return symbol(value, ELEMENT)
+
+
+def _is_fixed(index: Value) -> bool:
+    """Whether a subscript is the same wherever it is written: constants and slices."""
+    if isinstance(index, Tuple):
+        return all(_is_fixed(each) for each in index.items)
+    return isinstance(index, Constant) or index is SLICE
+
+
+def rank_of_item(rank: Value, index: Value) -> Value:
+    """Return the rank of `x[index]`."""
+    kept, taken, added = 0, 0, 0
+    for each in index.items if isinstance(index, Tuple) else (index,):
+        if each is SLICE:
+            kept += 1
+        elif each is NONE:
+            added += 1
+        elif isinstance(each, Constant) and each.value is ...:
+            continue
+        elif each is NUMBER or (isinstance(each, Constant) and type(each.value) is int):
+            taken += 1
+        elif (isinstance(each, Tensor) and ranks.is_positive(each.rank)) or is_list(each):
+            added += 1
+            taken += 1
+        else:
+            return POSITIVE if kept or added else UNKNOWN
+    exact = ranks.number(rank)
+    if exact is not None:
+        return constant(exact - taken + added) if exact >= taken else UNKNOWN
+    if is_symbolic(rank) and not kept and not added:
+        return ranks.more(rank, -taken)
+    return POSITIVE if kept or added else UNKNOWN
+
+
+def set_item(frame: Frame, owner: Value, index: Value, value: Value) -> None:
+    """Store `owner[index] = value`, as far as no code of the project is executed; tensors are copied into."""
+    heap = frame.heap
+    if isinstance(owner, Instance):
+        if owner.kind == DICT or heap.get(owner, MAPPING) is not None:
+            set_key(frame, owner, index, value)
+        elif owner.kind in (LIST, SET, MODULE):
+            _set_list_item(frame, owner, index, value)
+    elif isinstance(owner, (Root, Symbol)):
+        if _is_fixed(index):
+            heap.put(owner, element(index), value)
+        else:
+            heap.put(owner, APPENDED, join(heap.get(owner, APPENDED) or BOTTOM, value))
+            for field in list(heap.fields(owner)):
+                if field.key is not None:
+                    heap.put(owner, field, join(heap.fields(owner)[field], value))
+
+
+def _set_list_item(frame: Frame, owner: Instance, index: Value, value: Value) -> None:
+    heap = frame.heap
+    held = heap.get(owner, ITEMS)
+    if isinstance(held, Tuple) and isinstance(index, Constant) and type(index.value) is int:
+        if -len(held.items) <= index.value < len(held.items):
+            new = list(held.items)
+            new[index.value] = value
+            heap.put(owner, ITEMS, pack(*new))
+        return
+    known = join_all(held.items) if isinstance(held, Tuple) else heap.get(owner, ELEMENT) or UNKNOWN
+    heap.drop(owner, ITEMS)
+    heap.drop(owner, PARTS)
+    heap.put(owner, ELEMENT, join(known, value))
+
+
+def fill(frame: Frame, owner: Instance, items: list[Value], is_exact: bool) -> None:
+    """Make the content of a new list: items, whose number is known, or each of which it may have several times."""
+    if is_exact and len(items) <= MOST_ITEMS:
+        frame.heap.put(owner, ITEMS, pack(*items))
+    else:
+        frame.heap.put(owner, ELEMENT, join_all(items))
+        _note_parts(frame, owner, items)
+
+
+def append(frame: Frame, owner: Value, values: tuple[Value, ...]) -> None:
+    """Add elements behind those of a list; in a loop, nobody counts them."""
+    heap = frame.heap
+    if isinstance(owner, (Root, Symbol)):
+        heap.put(owner, APPENDED, join_all([heap.get(owner, APPENDED) or BOTTOM, *values]))
+        return
+    if not isinstance(owner, Instance):
+        return
+    held = heap.get(owner, ITEMS)
+    if isinstance(held, Tuple) and not frame.loops and len(held.items) + len(values) <= MOST_ITEMS:
+        heap.put(owner, ITEMS, pack(*held.items, *values))
+        return
+    known = held.items if isinstance(held, Tuple) else (heap.get(owner, ELEMENT) or BOTTOM,)
+    _note_parts(frame, owner, [*(held.items if isinstance(held, Tuple) else ()), *values])
+    heap.drop(owner, ITEMS)
+    heap.put(owner, ELEMENT, join_all([*known, *values]))
+
+
+def _note_parts(frame: Frame, owner: Instance, values: list[Value]) -> None:
+    held = frame.heap.get(owner, PARTS)
+    known = held.items if isinstance(held, Tuple) else ()
+    parts = [each for each in dict.fromkeys((*known, *values)) if isinstance(each, Tensor) or is_symbolic(each)]
+    if len(parts) <= MOST_PARTS:
+        frame.heap.put(owner, PARTS, pack(*parts))
+
+
+def loosen(frame: Frame, owner: Instance) -> None:
+    """Forget how many elements a list has, and their order."""
+    held = frame.heap.get(owner, ITEMS)
+    if isinstance(held, Tuple):
+        frame.heap.drop(owner, ITEMS)
+        frame.heap.put(owner, ELEMENT, join_all(held.items))
+    frame.heap.drop(owner, PARTS)
+
+
+def is_true(frame: Frame, value: Value) -> bool | None:
+    """Return whether a test on a container holds, if its length is known."""
+    if not isinstance(value, Instance) or value.kind not in (LIST, SET, DICT):
+        return True if isinstance(value, CODE) else None
+    if value.kind == DICT:
+        found = content(frame, value)
+        if any(
+            each not in (ABSENT, UNKNOWN) and not isinstance(each, (Alternatives, Term)) for _, each in found.entries
+        ):
+            return True
+        return False if found.base is NONE and not found.entries else None
+    held = frame.heap.get(value, ITEMS)
+    if isinstance(held, Tuple):
+        return bool(held.items)
+    return True if frame.heap.get(value, PARTS) not in (None, pack()) else None

@@ -1,0 +1,376 @@
+"""One execution of a body: its state, what it has asked, and what it will tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, final
+
+from devlint.inference.state.heap import Heap
+from devlint.inference.stubs import Stubs
+from devlint.inference.values.code import Body, ClassCode, FileCode
+from devlint.inference.values.data import Answer, Finding, Place, Question, Requirement, Summary
+from devlint.inference.values.folding import fold, truth
+from devlint.inference.values.joins import either
+from devlint.inference.values.objects import Instance, Site, instance, site
+from devlint.inference.values.tensors import Source, source
+from devlint.inference.values.terms import (
+    BOTTOM,
+    CLOSURE,
+    NONE,
+    UNKNOWN,
+    UNKNOWN_RESULT,
+    Root,
+    Value,
+    is_symbolic,
+    root,
+)
+
+if TYPE_CHECKING:
+    from devlint.frontend import ir
+
+MOST_QUESTIONS: Final = 120
+"""How much one execution may ask."""
+
+LARGEST_CONDITION: Final = 12
+"""How large a test may be that a requirement remembers."""
+
+
+@final
+class State:
+    """What holds at a point of a body.
+
+    Attributes:
+        names: the local variables.
+        heap: what objects hold.
+        is_live: whether the point is reached.
+        passed: tests that hold here because what else could have happened has left the body.
+    """
+
+    __slots__ = ("heap", "is_live", "names", "passed")
+
+    def __init__(self, names: dict[str, Value], heap: Heap, is_live: bool, passed: tuple[Value, ...]) -> None:
+        self.names = names
+        self.heap = heap
+        self.is_live = is_live
+        self.passed = passed
+
+    def fork(self) -> State:
+        """Return a state that is the same and can change for itself."""
+        return State(dict(self.names), self.heap.fork(), self.is_live, self.passed)
+
+    def joined(self, other: State, test: Value = NONE) -> State:
+        """Return what holds where two paths meet; `test` is what led to this one, or NONE."""
+        if not self.is_live or not other.is_live:
+            return other if not self.is_live else self
+        names: dict[str, Value] = {}
+        for name in dict.fromkeys((*self.names, *other.names)):
+            one, two = self.names.get(name), other.names.get(name)
+            names[name] = two if one is None else one if two is None else either(test, one, two)  # type: ignore[assignment]
+        passed = tuple([each for each in self.passed if each in other.passed])
+        return State(names, self.heap.joined(other.heap, test), True, passed)
+
+    def same_as(self, other: State) -> bool:
+        """Whether two states hold the same."""
+        return self.is_live == other.is_live and self.names == other.names and self.heap.same_as(other.heap)
+
+
+@final
+class Loop:
+    """The states in which a loop is left, and those in which its next turn begins."""
+
+    __slots__ = ("breaks", "continues")
+
+    def __init__(self) -> None:
+        self.breaks: list[State] = []
+        self.continues: list[State] = []
+
+
+@final
+class Exit:
+    """A `return`: the value, the state, and the tests behind which it stands; None inside of a loop."""
+
+    __slots__ = ("path", "state", "value")
+
+    def __init__(self, value: Value, state: State, path: tuple[Value, ...] | None) -> None:
+        self.value = value
+        self.state = state
+        self.path = path
+
+
+class Oracle:
+    """Who answers the questions of an execution."""
+
+    def answer(self, question: Question) -> Answer:
+        """Return what is known of a term; None if nobody knows."""
+        raise NotImplementedError
+
+
+@final
+class Nobody(Oracle):
+    """Knows nothing: the execution says what holds for every caller."""
+
+    def answer(self, question: Question) -> Answer:
+        """See `Engine`."""
+        return None
+
+
+NOBODY: Final = Nobody()
+
+ENCLOSING: Final = root(CLOSURE, "")
+"""The symbol of the variables of the functions around a body."""
+
+
+@final
+class Arguments:
+    """The arguments of a call.
+
+    Attributes:
+        positional, named: as written; what `*` and `**` spread is in their place, if its length is known.
+        spread: what a `*` of unknown length spreads behind the positional ones; UNKNOWN for several; else None.
+        row: what a `**` of unknown content spreads; else None.
+    """
+
+    __slots__ = ("named", "positional", "row", "spread")
+
+    def __init__(
+        self,
+        positional: list[Value],
+        named: dict[str, Value],
+        spread: Value | None = None,
+        row: Value | None = None,
+    ) -> None:
+        self.positional = positional
+        self.named = named
+        self.spread = spread
+        self.row = row
+
+    def behind(self, first: Value) -> Arguments:
+        """Return the arguments with another one before them."""
+        return Arguments([first, *self.positional], self.named, self.spread, self.row)
+
+    def at(self, position: int, name: str) -> Value | None:
+        """Return the argument for a parameter, if there is one."""
+        return self.positional[position] if position < len(self.positional) else self.named.get(name)
+
+    def values(self) -> list[Value]:
+        """Return all that is handed over."""
+        more = [each for each in (self.spread, self.row) if each is not None]
+        return [*self.positional, *self.named.values(), *more]
+
+
+class Engine:
+    """What a part needs from parts above it.
+
+    Attributes:
+        stubs: what is known of libraries.
+        changes_default: whether some code of the project changes the default device.
+    """
+
+    def __init__(self, stubs: Stubs) -> None:
+        self.stubs = stubs
+        self.changes_default = False
+
+    def call(self, frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> Value:
+        """Execute a call and return its result."""
+        raise NotImplementedError
+
+    def read(self, frame: Frame, owner: Value, name: str, span: ir.Span) -> Value:
+        """Return an attribute."""
+        raise NotImplementedError
+
+    def write(self, frame: Frame, owner: Value, name: str, value: Value, span: ir.Span) -> None:
+        """Store an attribute."""
+        raise NotImplementedError
+
+    def iterated(self, frame: Frame, value: Value, span: ir.Span) -> Value:
+        """Return any element of what is iterated over."""
+        raise NotImplementedError
+
+    def operate(self, frame: Frame, sign: str, left: Value, right: Value, span: ir.Span) -> Value:
+        """Return what an operator gives."""
+        raise NotImplementedError
+
+    def evaluate(self, frame: Frame, name: str, arguments: tuple[Value, ...], span: ir.Span) -> Value:
+        """Return what the operation of a term gives."""
+        raise NotImplementedError
+
+    def reveal(self, frame: Frame, where: Value, span: ir.Span) -> None:
+        """Note what is known of a device at a place."""
+        raise NotImplementedError
+
+    def summary(self, body: Body, oracle: Oracle) -> Summary:
+        """Return the outcome of a body for what an oracle knows of its symbols."""
+        raise NotImplementedError
+
+    def global_of(self, frame: Frame, file: FileCode, name: str) -> Value:
+        """Return what a global of a file is: a symbol, or what cannot be anything else."""
+        raise NotImplementedError
+
+    def global_value(self, frame: Frame, symbol: Root) -> Value:
+        """Return what the symbol of a global stands for in a frame: for one that comes after the file, what it left."""
+        raise NotImplementedError
+
+    def set_global(self, frame: Frame, name: str, value: Value) -> None:
+        """Store a global of the frame's file."""
+        raise NotImplementedError
+
+    def imported(self, frame: Frame, file: FileCode, module: str, member: str, level: int) -> Value:
+        """Return what an import of a file binds; an empty member means the module itself."""
+        raise NotImplementedError
+
+    def member(self, frame: Frame, file: FileCode, name: str) -> Value:
+        """Return an attribute of a file as a module."""
+        raise NotImplementedError
+
+    def body_of(self, frame: Frame, function: ir.Function) -> Body:
+        """Return the body of a function that a frame defines."""
+        raise NotImplementedError
+
+    def class_of(self, frame: Frame, scope: ir.Class, bases: tuple[Value, ...]) -> ClassCode:
+        """Return the class that a frame defines."""
+        raise NotImplementedError
+
+    def default(self, body: Body, name: str) -> Value:
+        """Return the default of a parameter."""
+        raise NotImplementedError
+
+    def set_default(self, body: Body, name: str, value: Value) -> None:
+        """Note the default of a parameter."""
+        raise NotImplementedError
+
+
+@final
+class Frame:
+    """One execution of a body.
+
+    Attributes:
+        engine: the parts above.
+        body: what is executed.
+        oracle: who answers its questions.
+        call: the call that is executed in place, as a site; NONE for an execution of its own.
+        state: what holds now.
+        registers: the results of instructions.
+        answers: what was asked, in order, with the answers.
+        kinds: symbols that operations prove to be tensors.
+        requirements: what the body demands of its callers.
+        findings: what is broken.
+        exits: its returns.
+        loops: those that are executed, innermost last.
+        path: the tests behind which the execution is.
+        around: holds the variables of the functions around the body.
+        environment: holds the variables that functions inside use; NONE if there are none.
+        namespaces: of the class bodies that are executed, with their classes.
+        yielded: what a generator yields.
+        in_handler: how many handlers of exceptions are executed.
+        is_endless: whether it has met a recursion whose end nobody knows yet.
+        span: of the instruction that is executed.
+    """
+
+    __slots__ = (
+        "answers",
+        "around",
+        "body",
+        "call",
+        "engine",
+        "environment",
+        "exits",
+        "findings",
+        "in_handler",
+        "is_endless",
+        "kinds",
+        "loops",
+        "namespaces",
+        "oracle",
+        "path",
+        "registers",
+        "requirements",
+        "span",
+        "state",
+        "yielded",
+    )
+
+    def __init__(self, engine: Engine, body: Body, oracle: Oracle, heap: Heap, call: Value = NONE) -> None:
+        self.engine = engine
+        self.body = body
+        self.oracle = oracle
+        self.call = call
+        self.state = State({}, heap, True, ())
+        self.registers: list[Value] = [UNKNOWN] * (body.scope.registers + 1)
+        self.answers: dict[Question, Answer] = {}
+        self.kinds: dict[Value, None] = {}
+        self.requirements: dict[Requirement, None] = {}
+        self.findings: dict[Finding, None] = {}
+        self.exits: list[Exit] = []
+        self.loops: list[Loop] = []
+        self.path: tuple[Value, ...] = ()
+        self.around: Value = ENCLOSING
+        self.environment: Value = NONE
+        self.namespaces: list[tuple[ClassCode, dict[str, Value]]] = []
+        self.yielded: Value = BOTTOM
+        self.in_handler = 0
+        self.is_endless = False
+        self.span: ir.Span = body.scope.span
+
+    @property
+    def heap(self) -> Heap:
+        """What objects hold now."""
+        return self.state.heap
+
+    @property
+    def is_live(self) -> bool:
+        """Whether this point is reached."""
+        return self.state.is_live
+
+    def leave(self) -> None:
+        """Nothing behind this point is reached."""
+        self.state = State({}, self.state.heap, False, ())
+
+    def site(self, span: ir.Span, part: str = "") -> Site:
+        """Return where an object is made that an instruction makes."""
+        return site(self.body.name, span.line, span.column, part, self.call)
+
+    def make(self, kind: str, span: ir.Span, of: Value = NONE, part: str = "") -> Instance:
+        """Return a new object; the one that its site made before is forgotten."""
+        made = instance(self.site(span, part), kind, of)
+        self.heap.forget(made)
+        return made
+
+    def place(self, span: ir.Span) -> Place:
+        """Return where an instruction stands."""
+        return Place(self.body.file.path, span.line, span.column)
+
+    def source(self) -> Source:
+        """Return the place that is executed, as what decides a device."""
+        return source(self.body.file.path, self.span.line, self.span.column)
+
+    def unknown(self, what: str, span: ir.Span) -> Value:
+        """Return what nobody knows, but what is itself wherever it is met."""
+        return root(UNKNOWN_RESULT, what, self.site(span))
+
+    def ask(self, question: Question) -> Answer:
+        """Return what the caller knows of a term."""
+        if question in self.answers:
+            return self.answers[question]
+        if len(self.answers) >= MOST_QUESTIONS:
+            return None
+        answer = self.oracle.answer(question)
+        self.answers[question] = answer
+        return answer
+
+    def truth(self, value: Value) -> bool | None:
+        """Return whether a test holds, as far as this execution knows."""
+        return truth(value)
+
+    def under(self, test: Value) -> tuple[Value, ...]:
+        """Enter a path behind a test, and return the path to go back to."""
+        before = self.path
+        if is_symbolic(test) and test.nodes <= LARGEST_CONDITION:
+            self.path = (*before, test)
+        return before
+
+    def opposite(self, test: Value) -> Value:
+        """Return a test that holds if another does not."""
+        return fold("not", test)
+
+    def conditions(self) -> tuple[Value, ...]:
+        """Return the tests that hold here."""
+        return tuple(dict.fromkeys((*self.state.passed, *self.path)))

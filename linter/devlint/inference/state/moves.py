@@ -1,0 +1,163 @@
+"""Moves of modules as a whole, and what unknown code may have done with what it was handed."""
+
+from __future__ import annotations
+
+from devlint.inference.state.frame import Frame
+from devlint.inference.state.where import is_module, rank_of, registered
+from devlint.inference.values.joins import join_all
+from devlint.inference.values.objects import DICT, ENVIRONMENT, LIBRARY, LIST, MODULE, OBJECT, SET, Instance
+from devlint.inference.values.tensors import Alternatives, Row, Tensor, Tuple, options, pack, row, tensor
+from devlint.inference.values.terms import (
+    DEVICE,
+    ELEMENT,
+    ITEMS,
+    MAPPING,
+    MOVED,
+    NONE,
+    PARTS,
+    RANK,
+    SOURCE,
+    UNKNOWN,
+    Root,
+    Symbol,
+    Term,
+    Value,
+    symbol,
+    term,
+)
+
+
+def moved(frame: Frame, value: Value, where: Value, decided: Value) -> Value:
+    """Return `value.to(where)`: a tensor there; a module is moved and given back.
+
+    Of a symbol nobody knows which of the two it is, unless an operation has proven that it is a tensor.
+    """
+    if isinstance(value, Tensor):
+        return value if value.device is where else tensor(where, value.rank, NONE, decided)
+    if isinstance(value, (Root, Symbol)):
+        if value in frame.kinds:
+            return tensor(where, symbol(value, RANK), NONE, decided)
+        move(frame, value, where, decided)
+        return term("to", value, where, decided)
+    if isinstance(value, Term):
+        if value.operator == "to":
+            return moved(frame, value.arguments[0], where, decided)
+        return tensor(where, rank_of(frame, value), NONE, decided)
+    if isinstance(value, Alternatives):
+        return join_all([moved(frame, each, where, decided) for each in value.options if each is not NONE])
+    if isinstance(value, Instance):
+        move(frame, value, where, decided)
+        return value
+    return UNKNOWN
+
+
+def move(frame: Frame, value: Value, where: Value, decided: Value) -> None:
+    """Move a module, if it is one, in place. Of alternatives nobody knows afterwards where each is."""
+    seen: set[Value] = set()
+    for each in options(value):
+        _move(frame, each, UNKNOWN if isinstance(value, Alternatives) else where, decided, seen)
+
+
+def _move(frame: Frame, value: Value, where: Value, decided: Value, seen: set[Value]) -> None:
+    if value in seen:
+        return
+    seen.add(value)
+    heap = frame.heap
+    if isinstance(value, (Root, Symbol)):
+        for owner in heap.objects():
+            if owner is not value and is_below(owner, value):
+                heap.drop(owner, MOVED)
+                _move_parts(frame, owner, where, decided, seen)
+        heap.put(value, MOVED, where)
+        _move_parts(frame, value, where, decided, seen)
+    elif isinstance(value, Instance) and (is_module(value) or value.kind in (OBJECT, LIBRARY)):
+        if heap.get(value, DEVICE) is not None:
+            heap.put(value, DEVICE, where)
+        heap.put(value, SOURCE, decided)
+        if is_module(value):
+            _move_parts(frame, value, where, decided, seen)
+
+
+def is_below(value: Value, top: Value) -> bool:
+    """Whether a symbol is reached from another one by attributes."""
+    while isinstance(value, Symbol) and value.field.kind == ".":
+        if value.parent is top:
+            return True
+        value = value.parent
+    return False
+
+
+def _move_parts(frame: Frame, owner: Value, where: Value, decided: Value, seen: set[Value]) -> None:
+    heap = frame.heap
+    fields = dict(heap.fields(owner))
+    for field, held in fields.items():
+        if field.kind == "." and not isinstance(held, Tuple):
+            is_buffer = registered(field.name) in fields
+            new = _relocated(frame, held, where, decided, is_buffer, seen)
+        elif field in (ITEMS, ELEMENT, MAPPING, PARTS) and isinstance(owner, Instance) and owner.kind == MODULE:
+            new = _relocated(frame, held, where, decided, False, seen)
+        else:
+            continue
+        if new is not held:
+            heap.put(owner, field, new)
+
+
+def _relocated(frame: Frame, value: Value, where: Value, decided: Value, is_buffer: bool, seen: set[Value]) -> Value:
+    """Return a part of a module that was moved."""
+    if isinstance(value, Tensor):
+        if value.owner is NONE and not is_buffer:
+            return value
+        return tensor(where, value.rank, value.owner, decided)
+    if isinstance(value, Tuple):
+        return pack(*[_relocated(frame, each, where, decided, is_buffer, seen) for each in value.items])
+    if isinstance(value, Row):
+        entries = [(key, _relocated(frame, each, where, decided, is_buffer, seen)) for key, each in value.entries]
+        return row(value.base, tuple(entries))
+    if isinstance(value, Alternatives):
+        return join_all([_relocated(frame, each, where, decided, is_buffer, seen) for each in value.options])
+    if isinstance(value, Term) and value.operator == "ite":
+        test, then, orelse = value.arguments
+        return term(
+            "ite",
+            test,
+            _relocated(frame, then, where, decided, is_buffer, seen),
+            _relocated(frame, orelse, where, decided, is_buffer, seen),
+        )
+    if isinstance(value, (Root, Symbol, Instance)) and (not isinstance(value, Instance) or is_module(value)):
+        _move(frame, value, where, decided, seen)
+    return value
+
+
+def havoc(frame: Frame, value: Value) -> None:
+    """Forget what unknown code may have changed in a value that it was handed."""
+    heap = frame.heap
+    for each in options(value):
+        if isinstance(each, (Root, Symbol)):
+            if each not in frame.kinds:
+                for field in list(heap.fields(each)):
+                    heap.put(each, field, UNKNOWN)
+                heap.put(each, MOVED, UNKNOWN)
+        elif isinstance(each, Tuple):
+            for part in each.items:
+                havoc(frame, part)
+        elif isinstance(each, Term) and each.operator == "ite":
+            havoc(frame, each.arguments[1])
+            havoc(frame, each.arguments[2])
+        elif isinstance(each, Instance):
+            _havoc_object(frame, each)
+
+
+def _havoc_object(frame: Frame, value: Instance) -> None:
+    heap = frame.heap
+    if value.kind in (LIST, SET):
+        _forget_elements(frame, value)
+        heap.put(value, ELEMENT, UNKNOWN)
+    elif value.kind == DICT:
+        heap.put(value, MAPPING, row(UNKNOWN))
+    elif value.kind != ENVIRONMENT:
+        _move(frame, value, UNKNOWN, NONE, set())
+
+
+def _forget_elements(frame: Frame, value: Instance) -> None:
+    for field in (ITEMS, PARTS, ELEMENT):
+        frame.heap.drop(value, field)

@@ -1,0 +1,254 @@
+"""Where values are: the device, the rank and the source of a value in the state of a frame."""
+
+from __future__ import annotations
+
+from devlint.inference.state.frame import Frame
+from devlint.inference.values import devices, ranks
+from devlint.inference.values.folding import ARITHMETIC, COMPARISONS
+from devlint.inference.values.joins import earlier, either, join_all
+from devlint.inference.values.objects import (
+    LIST,
+    MODULE,
+    OBJECT,
+    SET,
+    Bound,
+    ClassValue,
+    FileValue,
+    Function,
+    Instance,
+    Library,
+    Method,
+)
+from devlint.inference.values.tensors import Alternatives, Array, Device, Row, Tensor, Tuple
+from devlint.inference.values.terms import (
+    ABSENT,
+    DEVICE,
+    ELEMENT,
+    INPUT,
+    ITEMS,
+    MACHINE,
+    MAPPING,
+    MOVED,
+    NO_DEVICE,
+    NONE,
+    NUMBER,
+    OPTION,
+    POSITIVE,
+    PROCESS,
+    RANK,
+    SOURCE,
+    UNKNOWN,
+    Constant,
+    Field,
+    Root,
+    Symbol,
+    Term,
+    Value,
+    constant,
+    kept,
+    root,
+    symbol,
+    term,
+)
+
+PROCESS_STATE = root(PROCESS, "state")
+"""Its DEVICE is the default device."""
+
+OF_TENSORS = frozenset({"shape", "ndim", "dtype", "requires_grad", "layout", "is_leaf"})
+"""Attributes of tensors that are on no device."""
+
+SAME_TENSOR = frozenset({"data", "T", "mT", "H", "real", "imag", "grad"})
+"""Attributes of tensors that are where the tensor is."""
+
+PLAIN = (Constant, Tuple, Device, Library, Function, ClassValue, Bound, Array, Method, FileValue)
+
+
+def default_device(frame: Frame) -> Value:
+    """Return where tensors are made for which nothing else is said."""
+    found = frame.heap.get(PROCESS_STATE, DEVICE)
+    return symbol(PROCESS_STATE, DEVICE) if found is None else found
+
+
+def is_module(value: Value) -> bool:
+    """Whether a value is known to be a module."""
+    if not isinstance(value, Instance):
+        return False
+    return value.kind == MODULE or (isinstance(value.of, ClassValue) and value.of.code.is_module)
+
+
+def device_of(frame: Frame, value: Value) -> Value:
+    """Return where a value is: a tensor, or the parameters of a module."""
+    if isinstance(value, Tensor):
+        return value.device
+    if isinstance(value, (Root, Symbol)):
+        return _of_symbol(frame, value)
+    if isinstance(value, Term):
+        return _of_term(frame, value)
+    if isinstance(value, Alternatives):
+        return join_all([device_of(frame, each) for each in value.options if each not in (NONE, ABSENT)])
+    if isinstance(value, Instance):
+        return device_of_module(frame, value) if value.kind in (MODULE, OBJECT) else UNKNOWN
+    return NO_DEVICE if isinstance(value, PLAIN) or value is NUMBER else UNKNOWN
+
+
+def _of_symbol(frame: Frame, value: Root | Symbol) -> Value:
+    """Return where what a symbol stands for is, if it is a tensor.
+
+    A parameter or buffer moves with the object that holds it as an attribute; an element of a list does not.
+    """
+    below: Value = value
+    while isinstance(below, Symbol) and below.field.kind == ".":
+        if below.field.name in OF_TENSORS:
+            return NO_DEVICE
+        moved = frame.heap.get(below.parent, MOVED)
+        if moved is not None and below.field.name not in SAME_TENSOR:
+            return moved
+        below = below.parent
+    top = value if isinstance(value, Root) else value.root
+    if top.kind in (OPTION, MACHINE):
+        return NO_DEVICE
+    return symbol(value, DEVICE)
+
+
+def _of_term(frame: Frame, value: Term) -> Value:
+    name, parts = value.operator, value.arguments
+    if name == "to":
+        return parts[1]
+    if name == "ite":
+        return either(parts[0], device_of(frame, parts[1]), device_of(frame, parts[2]))
+    if name in ARITHMETIC or name in COMPARISONS or name == "neg":
+        return shared_device(frame, list(parts))
+    if name in ("format", "len", "not", "and", "or", "is") or name.startswith("text "):
+        return NO_DEVICE
+    return term("device_of", value)
+
+
+def shared_device(frame: Frame, operands: list[Value]) -> Value:
+    """Return the device of the result of an operation on values, of which those with rank 0 may be elsewhere."""
+    return devices.meet([device_of(frame, each) for each in operands], [rank_of(frame, each) for each in operands])
+
+
+def device_of_module(frame: Frame, value: Value, depth: int = 0) -> Value:
+    """Return where the parameters of a module are; what it has none of is on no device."""
+    if isinstance(value, (Root, Symbol)):
+        return _moved_with(frame, value)
+    if isinstance(value, Term):
+        if value.operator == "to":
+            return value.arguments[1]
+        if value.operator == "ite":
+            test, then, orelse = value.arguments
+            return either(test, device_of_module(frame, then), device_of_module(frame, orelse))
+        return term("device_of", value)
+    if isinstance(value, Alternatives):
+        return join_all([device_of_module(frame, each) for each in value.options if each is not NONE])
+    if not isinstance(value, Instance):
+        return NO_DEVICE if isinstance(value, PLAIN) else UNKNOWN
+    fields = frame.heap.fields(value)
+    own = fields.get(DEVICE)
+    if own is not None or depth > 8:
+        return UNKNOWN if own is None else own
+    for part in parts_of(frame, value):
+        found = part.device if isinstance(part, Tensor) else device_of_module(frame, part, depth + 1)
+        if found is not NO_DEVICE:
+            return found
+    return NO_DEVICE
+
+
+def _moved_with(frame: Frame, value: Root | Symbol) -> Value:
+    """Return where a module of the caller is."""
+    above: Value = value
+    while True:
+        moved = frame.heap.get(above, MOVED)
+        if moved is not None:
+            return moved
+        if not isinstance(above, Symbol):
+            break
+        above = above.parent
+    return symbol(value, DEVICE)
+
+
+def registered(name: str) -> Field:
+    """Return the field that says that a module has registered a buffer of that name."""
+    return kept(f"buffer {name}")
+
+
+def parts_of(frame: Frame, value: Instance) -> list[Value]:
+    """Return what a module has registered: parameters, buffers and modules, as far as the heap knows."""
+    found: list[Value] = []
+    fields = frame.heap.fields(value)
+    for field, held in fields.items():
+        if field.kind == "." and not isinstance(held, Tuple):
+            found += [each for each in _each(held) if _is_registered(fields, field, each)]
+        elif field in (ITEMS, ELEMENT, MAPPING) and value.kind == MODULE:
+            found += [each for each in _each(held) if not isinstance(each, Constant)]
+    return found
+
+
+def _is_registered(fields: object, field: Field, value: Value) -> bool:
+    if isinstance(value, Tensor):
+        return value.owner is not NONE or (isinstance(fields, dict) and registered(field.name) in fields)
+    return is_module(value)
+
+
+def _each(value: Value) -> list[Value]:
+    if isinstance(value, Tuple):
+        return list(value.items)
+    if isinstance(value, Alternatives):
+        return list(value.options)
+    if isinstance(value, Row):
+        return [each for _, each in value.entries if each is not ABSENT]
+    if isinstance(value, Term) and value.operator == "ite":
+        return [*_each(value.arguments[1]), *_each(value.arguments[2])]
+    return [value]
+
+
+def rank_of(frame: Frame, value: Value) -> Value:
+    """Return how many dimensions a value has, if it is a tensor, or is made one."""
+    if isinstance(value, (Tensor, Array)):
+        return value.rank
+    if isinstance(value, Root) and value.kind == INPUT:
+        return POSITIVE
+    if isinstance(value, (Root, Symbol)):
+        return symbol(value, RANK)
+    if isinstance(value, Tuple) or (isinstance(value, Instance) and value.kind in (LIST, SET)):
+        return POSITIVE
+    if (isinstance(value, Constant) and isinstance(value.value, (bool, int, float, complex))) or value is NUMBER:
+        return constant(0)
+    if isinstance(value, Alternatives):
+        return join_all([rank_of(frame, each) for each in value.options])
+    if isinstance(value, Term):
+        if value.operator == "to":
+            return rank_of(frame, value.arguments[0])
+        if value.operator == "ite":
+            test, then, orelse = value.arguments
+            return either(test, rank_of(frame, then), rank_of(frame, orelse))
+        if value.operator in ARITHMETIC or value.operator in COMPARISONS:
+            return ranks.highest([rank_of(frame, each) for each in value.arguments])
+        return term("rank_of", value)
+    return UNKNOWN
+
+
+def source_of(frame: Frame, value: Value) -> Value:
+    """Return what decided where a value is: a place, or the symbol with which it comes."""
+    if isinstance(value, Tensor):
+        return value.source
+    if isinstance(value, (Root, Symbol)):
+        return symbol(value, SOURCE)
+    if isinstance(value, Instance):
+        own = frame.heap.get(value, SOURCE)
+        if own is not None:
+            return own
+        for part in parts_of(frame, value):
+            found = source_of(frame, part) if part is not value else NONE
+            if found is not NONE:
+                return found
+        return NONE
+    whole: Value = NONE
+    if isinstance(value, Alternatives):
+        for each in value.options:
+            whole = earlier(whole, source_of(frame, each))
+    elif isinstance(value, Term):
+        for each in value.arguments:
+            if not isinstance(each, (Constant, Device)):
+                whole = earlier(whole, source_of(frame, each))
+    return whole

@@ -1,0 +1,225 @@
+"""The cases of a body: which execution fits what a caller knows, and how recursion ends."""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from devlint.inference.state.frame import NOBODY, Engine, Frame, Oracle
+from devlint.inference.summaries.make import begin, outcome, run
+from devlint.inference.values.code import Body
+from devlint.inference.values.data import Answer, Finding, Question, Summary
+from devlint.inference.values.terms import UNKNOWN
+
+MOST_CASES: Final = 64
+"""How many cases of a body are told apart; a caller with another one gets what holds for all."""
+MOST_EXECUTIONS: Final = 160
+MOST_ROUNDS: Final = 6
+"""How often a recursion is executed before its result is unknown."""
+DEEPEST_CALLS: Final = 60
+"""How many bodies are executed inside each other; deeper ones are unknown."""
+MOST_OF_ONE_BODY: Final = 4
+"""How many cases of one body are executed inside each other."""
+
+
+@final
+class Active:
+    """A body that is being executed.
+
+    Attributes:
+        body: which.
+        frame: the execution.
+        index: how many are executed around it.
+        lowest: the outermost execution of whose provisional result it has made use.
+        provisional: what a recursive call gets.
+        is_used: whether one has got it.
+        round: how often it has been executed.
+        is_done: whether its result is final.
+        outer: the execution, with its round, on whose provisional result the final one rests; None if on none.
+    """
+
+    __slots__ = ("body", "frame", "index", "is_done", "is_used", "lowest", "outer", "provisional", "round")
+
+    def __init__(self, body: Body, index: int) -> None:
+        self.body = body
+        self.index = index
+        self.lowest = index
+        self.frame: Frame | None = None
+        self.provisional = Summary(is_endless=True)
+        self.is_used = False
+        self.round = 0
+        self.is_done = False
+        self.outer: tuple[Active, int] | None = None
+
+
+@final
+class Case:
+    """A summary, and the execution with its round on whose provisional result it rests; None if on none."""
+
+    __slots__ = ("rests_on", "summary")
+
+    def __init__(self, summary: Summary, rests_on: tuple[Active, int] | None) -> None:
+        self.summary = summary
+        self.rests_on = rests_on
+
+
+@final
+class Node:
+    """A question, and what follows from each answer."""
+
+    __slots__ = ("edges", "question")
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.edges: dict[Answer, Node | Case] = {}
+
+
+@final
+class Cases:
+    """The cases of one body, as a tree of questions.
+
+    Attributes:
+        generic: what holds for every caller.
+        findings: what is broken whoever calls.
+        count: how many cases there are.
+        executions: how often the body was executed.
+    """
+
+    __slots__ = ("count", "executions", "findings", "generic", "tree")
+
+    def __init__(self) -> None:
+        self.tree: Node | Case | None = None
+        self.generic: Summary | None = None
+        self.findings: dict[Finding, None] = {}
+        self.count = 0
+        self.executions = 0
+
+
+@final
+class Summaries:
+    """The summaries of all bodies."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._cases: dict[Body, Cases] = {}
+        self._active: list[Active] = []
+
+    def of(self, body: Body) -> Cases:
+        """Return the cases of a body."""
+        found = self._cases.get(body)
+        if found is None:
+            found = self._cases[body] = Cases()
+        return found
+
+    def apart(self) -> list[Active]:
+        """Begin with nothing being executed, as for a file, and return what to go back to."""
+        before, self._active = self._active, []
+        return before
+
+    def back(self, before: list[Active]) -> None:
+        """Go on with what was being executed."""
+        self._active = before
+
+    def summary(self, body: Body, oracle: Oracle) -> Summary:
+        """Return the outcome of a body for what an oracle knows."""
+        cases = self.of(body)
+        if cases.generic is None and oracle is not NOBODY and not any(each.body is body for each in self._active):
+            self.summary(body, NOBODY)
+        inside = 0
+        for active in reversed(self._active):
+            if active.body is body:
+                inside += 1
+                if self._is_same(active, oracle):
+                    active.is_used = True
+                    self._rest_on(active)
+                    return active.provisional
+        if inside >= MOST_OF_ONE_BODY and oracle is not NOBODY:
+            return self.summary(body, NOBODY)
+        node = cases.tree
+        while isinstance(node, Node):
+            answer = oracle.answer(node.question)
+            if answer is not None and answer not in node.edges and cases.count >= MOST_CASES:
+                answer = None
+            node = node.edges.get(answer)
+        if node is not None and self._is_valid(node):
+            return node.summary
+        if node is None and cases.count >= MOST_CASES and cases.generic is not None:
+            return cases.generic
+        return self._execute(body, cases, oracle)
+
+    def _is_same(self, active: Active, oracle: Oracle) -> bool:
+        """Whether a recursive call is the case that is being executed: its caller knows no other answers."""
+        frame = active.frame
+        return frame is None or all(
+            oracle.answer(question) == answer for question, answer in list(frame.answers.items())
+        )
+
+    def _rest_on(self, active: Active) -> None:
+        top = self._active[-1]
+        top.lowest = min(top.lowest, active.index)
+
+    def _is_valid(self, case: Case) -> bool:
+        """Whether the provisional results on which a case rests are those of now, or have become final."""
+        rests_on = case.rests_on
+        while rests_on is not None:
+            active, round_ = rests_on
+            if active.round != round_:
+                return False
+            if not active.is_done:
+                self._rest_on(active)
+                return True
+            rests_on = active.outer
+        return True
+
+    def _execute(self, body: Body, cases: Cases, oracle: Oracle) -> Summary:
+        if len(self._active) >= DEEPEST_CALLS:
+            return Summary(UNKNOWN)
+        if cases.executions >= MOST_EXECUTIONS:
+            return cases.generic if cases.generic is not None else Summary(UNKNOWN)
+        active = Active(body, len(self._active))
+        self._active.append(active)
+        while True:
+            active.is_used = False
+            frame = begin(self._engine, body, oracle)
+            active.frame = frame
+            run(frame)
+            cases.executions += 1
+            found = outcome(frame)
+            if not active.is_used or found.same_as(active.provisional):
+                break
+            active.round += 1
+            if active.round > MOST_ROUNDS:
+                found = Summary(UNKNOWN, requirements=found.requirements, kinds=found.kinds)
+                active.provisional = found
+                break
+            active.provisional = found
+        self._active.pop()
+        active.is_done = True
+        rests_on = None
+        if active.lowest < active.index:
+            outer = self._active[active.lowest]
+            rests_on = active.outer = (outer, outer.round)
+            above = self._active[-1]
+            above.lowest = min(above.lowest, active.lowest)
+        self._insert(cases, frame, Case(found, rests_on))
+        if oracle is NOBODY:
+            cases.generic, cases.findings = found, frame.findings
+        return found
+
+    def _insert(self, cases: Cases, frame: Frame, case: Case) -> None:
+        """Put a case where the answers of its execution lead."""
+        cases.count += 1
+        answers = list(frame.answers.items())
+        if not answers:
+            cases.tree = case
+            return
+        if not isinstance(cases.tree, Node) or cases.tree.question != answers[0][0]:
+            cases.tree = Node(answers[0][0])
+        node = cases.tree
+        for number, (_, answer) in enumerate(answers):
+            if number == len(answers) - 1:
+                node.edges[answer] = case
+                return
+            below = node.edges.get(answer)
+            if not isinstance(below, Node) or below.question != answers[number + 1][0]:
+                below = node.edges[answer] = Node(answers[number + 1][0])
+            node = below

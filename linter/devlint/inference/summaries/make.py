@@ -1,0 +1,139 @@
+"""The execution of a body with symbols, and its outcome."""
+
+from __future__ import annotations
+
+from devlint.inference.calls.arguments import keywords, parameter, variadic
+from devlint.inference.execute.names import store
+from devlint.inference.execute.statements import block
+from devlint.inference.state.frame import Engine, Exit, Frame, Oracle
+from devlint.inference.state.heap import Heap
+from devlint.inference.values.code import Body
+from devlint.inference.values.data import Effect, Summary
+from devlint.inference.values.folding import fold
+from devlint.inference.values.joins import either, join
+from devlint.inference.values.objects import DICT, ENVIRONMENT, LIST, Bound, Function, Instance, Method, Super
+from devlint.inference.values.tensors import Alternatives, Row, Tensor, Tuple, row
+from devlint.inference.values.terms import (
+    BOTTOM,
+    ELEMENT,
+    GLOBAL,
+    MAPPING,
+    NONE,
+    OPTION,
+    PROCESS,
+    REPLACED,
+    Term,
+    Value,
+    is_symbolic,
+    root_of,
+)
+
+
+def begin(engine: Engine, body: Body, oracle: Oracle) -> Frame:
+    """Return an execution of a function with symbols in place of what its caller hands over."""
+    frame = Frame(engine, body, oracle, Heap())
+    enter(frame, {})
+    return frame
+
+
+def enter(frame: Frame, given: dict[Value, Value]) -> None:
+    """Bind the parameters of a function, each to its symbol if nothing else is given."""
+    function = frame.body.function
+    assert function is not None
+    if frame.body.captured:
+        frame.environment = frame.make(ENVIRONMENT, function.span)
+    for each in function.parameters:
+        if each.kind == "kwargs":
+            name: Value = keywords(each.name)
+            value: Value = frame.make(DICT, function.span, NONE, f"**{each.name}")
+            content = given.get(name, row(name))
+            frame.heap.put(value, MAPPING, content)
+        else:
+            name = variadic(each.name) if each.kind == "args" else parameter(each.name)
+            value = given.get(name, name)
+        store(frame, each.name, value)
+
+
+def run(frame: Frame) -> None:
+    """Execute the instructions; the end of a function returns None."""
+    block(frame, frame.body.scope.body)
+    if frame.is_live:
+        frame.exits.append(Exit(NONE, frame.state, ()))
+
+
+def outcome(frame: Frame) -> Summary:
+    """Return what an execution tells its callers."""
+    kinds = tuple([each for each in frame.kinds if _is_callers(each)])
+    requirements = tuple(frame.requirements)
+    if not frame.exits:
+        return Summary(requirements=requirements, kinds=kinds, is_endless=frame.is_endless)
+    value, heap, holds = leave(frame)
+    effects: list[Effect] = []
+    for owner in heap.objects():
+        if _is_callers(owner):
+            effects += [Effect(owner, field, held) for field, held in heap.fields(owner).items()]
+    objects: list[Effect] = []
+    seen: set[Value] = set()
+    waiting = [value, *[effect.value for effect in effects]]
+    while waiting:
+        each = waiting.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        if isinstance(each, Instance):
+            for field, held in heap.fields(each).items():
+                objects.append(Effect(each, field, held))
+                waiting.append(held)
+        else:
+            waiting.extend(parts(each))
+    return Summary(value, tuple(effects), tuple(objects), requirements, kinds, holds)
+
+
+def leave(frame: Frame) -> tuple[Value, Heap, tuple[Value, ...]]:
+    """Return the value, the heap and the tests that hold where a function has returned."""
+    last = frame.exits[-1]
+    value, state = last.value, last.state
+    for exit_ in frame.exits[-2::-1]:
+        test = _test(exit_)
+        value = either(test, exit_.value, value) if is_symbolic(test) else join(exit_.value, value)
+        state = exit_.state.joined(state, test)
+    function = frame.body.function
+    if function is not None and function.is_generator:
+        frame.state = state
+        value = frame.make(LIST, function.span, NONE, "yielded")
+        if frame.yielded is not BOTTOM:
+            state.heap.put(value, ELEMENT, frame.yielded)
+    return value, state.heap, state.passed
+
+
+def _test(exit_: Exit) -> Value:
+    if not exit_.path:
+        return NONE
+    return exit_.path[0] if len(exit_.path) == 1 else fold("and", *exit_.path)
+
+
+def _is_callers(value: Value) -> bool:
+    """Whether a symbol begins at what callers share with the body."""
+    top = root_of(value)
+    if isinstance(value, Term):
+        return any(map(_is_callers, value.arguments))
+    return top is not None and (top.kind in REPLACED or top.kind in (PROCESS, OPTION, GLOBAL))
+
+
+def parts(value: Value) -> tuple[Value, ...]:
+    """Return the values of which a value is made, as far as they can lead to an object."""
+    if isinstance(value, (Tuple,)):
+        return value.items
+    if isinstance(value, Alternatives):
+        return value.options
+    if isinstance(value, Term):
+        return value.arguments
+    if isinstance(value, Row):
+        return tuple([each for _, each in value.entries])
+    if isinstance(value, Bound):
+        return (value.function, value.receiver)
+    if isinstance(value, Function):
+        return (value.environment,)
+    if isinstance(value, (Method, Super)):
+        return (value.receiver,)
+    return (value.owner,) if isinstance(value, Tensor) else ()

@@ -1,0 +1,121 @@
+"""Code of the project that values speak of: files, bodies, classes. Each is itself and equals nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+from devlint.inference.values.terms import Value
+
+if TYPE_CHECKING:
+    from devlint.frontend import ir
+
+
+@final
+class FileCode:
+    """A file of the project.
+
+    Attributes:
+        module: its dotted name, unique in the project.
+        path: where it is.
+        package: the package that a relative import in it begins with.
+        scope: its instructions.
+    """
+
+    def __init__(self, module: str, path: str, package: str, scope: ir.File) -> None:
+        self.module = module
+        self.path = path
+        self.package = package
+        self.scope = scope
+
+    def is_stored_once(self, name: str) -> bool:
+        """Whether the file binds a global once and no function binds it anew."""
+        return self.scope.store_counts.get(name, 0) == 1 and name not in self.scope.rebound
+
+
+@final
+class Body:
+    """What is executed as a whole: a function, a lambda, or the top level of a file.
+
+    Attributes:
+        name: unique in the project.
+        file: where it stands.
+        scope: its instructions.
+        function: the same as a function; None for a file.
+        owner: the class in whose body it is defined, if any.
+        around: the names of the functions around it that it may read.
+        captured: its own names that functions inside it use.
+    """
+
+    def __init__(
+        self,
+        file: FileCode,
+        scope: ir.Scope,
+        function: ir.Function | None,
+        owner: ClassCode | None,
+        around: frozenset[str],
+        captured: frozenset[str],
+    ) -> None:
+        span = scope.span
+        self.name = f"{file.module}:{scope.name}" + (f"@{span.line}:{span.column}" if function is not None else "")
+        self.file = file
+        self.scope = scope
+        self.function = function
+        self.owner = owner
+        self.around = around
+        self.captured = captured
+
+
+@final
+class ClassCode:
+    """A class of the project, made by executing its body.
+
+    Attributes:
+        name: unique in the project but for classes that one statement makes with different bases.
+        file: where it stands.
+        scope: its body.
+        order: the class and its bases in the project, in the order of the lookup of attributes.
+        libraries: the names of its bases in libraries.
+        members: what its body has stored, by name.
+        is_open: whether a base is unknown.
+        is_module: whether it is a class of modules.
+    """
+
+    def __init__(
+        self,
+        file: FileCode,
+        scope: ir.Class,
+        bases: tuple[ClassCode, ...],
+        libraries: tuple[str, ...],
+        is_open: bool,
+        is_module: bool,
+    ) -> None:
+        inherited = [each for base in bases for each in base.libraries]
+        self.name = f"{file.module}:{scope.name}@{scope.span.line}:{scope.span.column}"
+        self.file = file
+        self.scope = scope
+        self.order = _resolution_order(self, bases)
+        self.libraries: tuple[str, ...] = tuple(dict.fromkeys([*libraries, *inherited]))
+        self.members: dict[str, Value] = {}
+        self.is_open: bool = is_open or any(base.is_open for base in bases)
+        self.is_module: bool = is_module or any(base.is_module for base in bases)
+
+    def lookup(self, name: str, after: ClassCode | None = None) -> Value | None:
+        """Return a member of the class or of the first base that has it; with `after`, of a class behind that one."""
+        is_behind = after is None
+        for each in self.order:
+            if is_behind and name in each.members:
+                return each.members[name]
+            is_behind = is_behind or each is after
+        return None
+
+
+def _resolution_order(code: ClassCode, bases: tuple[ClassCode, ...]) -> tuple[ClassCode, ...]:
+    """Return Python's order of a class and its bases (C3); from left to right, where Python refuses the class."""
+    waiting = [list(base.order) for base in bases] + [list(bases)]
+    order = [code]
+    while waiting := [each for each in waiting if each]:
+        free = [each[0] for each in waiting if not any(each[0] in other[1:] for other in waiting)]
+        chosen = free[0] if free else waiting[0][0]
+        order.append(chosen)
+        waiting = [[each for each in line if each is not chosen] for line in waiting]
+    return tuple(order)

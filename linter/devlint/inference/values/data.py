@@ -1,0 +1,178 @@
+"""What executions tell each other, as data: participants, requirements, questions, summaries, findings."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, TypeAlias, final
+
+from devlint.inference.values.terms import BOTTOM, NONE, POSITIVE, Field, Value
+
+ALL_DIMENSIONS: Final = ""
+"""The participant must agree, whatever its rank."""
+ON_CPU: Final = "cpu"
+"""A 0-dim tensor on the CPU need not agree."""
+ANYWHERE: Final = "any"
+"""A 0-dim tensor need not agree."""
+ONE_ELEMENT: Final = "one element"
+"""A tensor of one element need not agree, whatever its rank."""
+
+TENSOR: Final = "tensor"
+MODULE: Final = "module"
+INDEX: Final = "index"
+HOST: Final = "host"
+"""Python or numpy, which reads the memory of a tensor."""
+
+
+class Participant(NamedTuple):
+    """One of those that must share a device.
+
+    Attributes:
+        role: TENSOR, MODULE, INDEX or HOST.
+        device, rank, source: where it is, its dimensions, and what decided where it is.
+        exemption: which tensors need not agree.
+        subject: the value itself.
+    """
+
+    role: str
+    device: Value
+    rank: Value = POSITIVE
+    source: Value = NONE
+    exemption: str = ALL_DIMENSIONS
+    subject: Value = NONE
+
+
+class Place(NamedTuple):
+    """A place in the text: lines from 1, columns from 0 in bytes of UTF-8."""
+
+    path: str
+    line: int
+    column: int
+
+
+class Requirement(NamedTuple):
+    """What an operation demands of its participants.
+
+    Attributes:
+        kind: SHARE, READ_INDEX, ON_HOST, TAKES_CPU or DISCARDED.
+        operation: how the text names it.
+        participants: at least one.
+        conditions: the tests behind which the operation stands: terms that hold when it is executed.
+        place: of the operation.
+        body: the name of the body in which it stands.
+        chain: the calls that lead there, from the outermost; at most LONGEST_CHAIN.
+    """
+
+    kind: str
+    operation: str
+    participants: tuple[Participant, ...]
+    conditions: tuple[Value, ...]
+    place: Place
+    body: str
+    chain: tuple[Place, ...] = ()
+
+
+SHARE: Final = "share"
+"""All participants are on one device."""
+READ_INDEX: Final = "index"
+"""An index is on the CPU or on the device of what it is an index of."""
+ON_HOST: Final = "host"
+"""The first participant is in the memory that Python and numpy read."""
+TAKES_CPU: Final = "cpu"
+"""The first participant is on the CPU, which the operation asks for."""
+DISCARDED: Final = "discarded"
+"""The participant is a tensor, so that the result of its move is lost."""
+
+LONGEST_CHAIN: Final = 4
+MOST_CONDITIONS: Final = 5
+
+
+class Finding(NamedTuple):
+    """A requirement that is manifest, and the two participants that break it."""
+
+    requirement: Requirement
+    one: Participant
+    two: Participant
+
+
+class Question(NamedTuple):
+    """What an execution asks its caller about a symbol or term.
+
+    Attributes:
+        kind: TRUTH (does the test hold), CODE (what is called) or LENGTH (how many elements).
+        term: what the question is about.
+    """
+
+    kind: str
+    term: Value
+
+
+TRUTH: Final = "truth"
+CODE: Final = "code"
+LENGTH: Final = "length"
+
+Answer: TypeAlias = "bool | int | Code | None"
+"""None: the caller does not know."""
+
+
+class Code(NamedTuple):
+    """What is called.
+
+    Attributes:
+        kind: "function", "bound", "class", "instance", "library", "library instance", "method" or "tensor".
+        what: the `Body` or `ClassCode`, or the name of the class or function of a library.
+    """
+
+    kind: str
+    what: object
+
+
+class Effect(NamedTuple):
+    """What a field of an object holds afterwards."""
+
+    owner: Value
+    field: Field
+    value: Value
+
+
+@final
+class Summary:
+    """The outcome of a body, in terms of the symbols of its entry.
+
+    Attributes:
+        returns: what it returns; bottom, if it never does.
+        effects: what it has stored in objects that it was handed.
+        objects: what objects hold that it has made and that its result or its effects reach.
+        requirements: which are not yet decided, or that only a caller breaks.
+        kinds: symbols that its operations prove to be tensors.
+        holds: terms that hold wherever it returns.
+        is_endless: whether nobody knows the end of a recursion yet.
+    """
+
+    __slots__ = ("effects", "holds", "is_endless", "kinds", "objects", "requirements", "returns")
+
+    def __init__(
+        self,
+        returns: Value = BOTTOM,
+        effects: tuple[Effect, ...] = (),
+        objects: tuple[Effect, ...] = (),
+        requirements: tuple[Requirement, ...] = (),
+        kinds: tuple[Value, ...] = (),
+        holds: tuple[Value, ...] = (),
+        is_endless: bool = False,
+    ) -> None:
+        self.returns = returns
+        self.effects = effects
+        self.objects = objects
+        self.requirements = requirements
+        self.kinds = kinds
+        self.holds = holds
+        self.is_endless = is_endless
+
+    def same_as(self, other: Summary) -> bool:
+        """Whether two rounds of a recursion have the same outcome."""
+        return (
+            self.returns is other.returns
+            and self.effects == other.effects
+            and self.objects == other.objects
+            and self.requirements == other.requirements
+            and self.holds == other.holds
+        )

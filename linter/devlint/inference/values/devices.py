@@ -1,0 +1,157 @@
+"""Devices as values: which certainly differ, which one operands share, which one a value names.
+
+A device is a `Device`, NO_DEVICE for what is no tensor, a symbol or term that stands for one, alternatives of these, or
+UNKNOWN. The terms: `denoted(v, d)` is the device that `v` names, or `d` if it is None; `meet(a, r, b, s)` the one that
+operands on a and b with the ranks r and s share; `ite(t, a, b)` one of two.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from devlint.inference.values.joins import either, join_all
+from devlint.inference.values.tensors import ACCELERATOR, CPU, Alternatives, Device, Tensor, device, options
+from devlint.inference.values.terms import (
+    FALSE,
+    NO_DEVICE,
+    NONE,
+    NUMBER,
+    POSITIVE,
+    TRUE,
+    UNKNOWN,
+    Constant,
+    Term,
+    Value,
+    constant,
+    is_symbolic,
+    term,
+)
+
+TYPES: Final = frozenset("cpu cuda mps xpu meta hpu npu mtia ipu xla privateuseone".split())
+"""The types of devices, as `torch.device` takes them."""
+
+SCALAR: Final = constant(0)
+"""The rank of a 0-dim tensor."""
+
+
+def parse(text: str) -> Value:
+    """Return the device that a text names; unknown, if it names none."""
+    kind, colon, index = text.partition(":")
+    if kind not in TYPES or (colon and not index.isdecimal()):
+        return UNKNOWN
+    return CPU if kind == "cpu" else device(f"{kind}:{int(index)}" if colon else kind)
+
+
+def type_of(name: str) -> str:
+    """Return the type of a device: "cuda" for "cuda:0"."""
+    return name.partition(":")[0]
+
+
+def differ(one: Value, two: Value) -> bool:
+    """Whether two values are devices, and are two in every world."""
+    if one is two:
+        return False
+    if isinstance(one, Device) and isinstance(two, Device):
+        return _devices_differ(one.name, two.name)
+    if isinstance(one, Alternatives):
+        return all(differ(each, two) for each in one.options)
+    if isinstance(one, Term) and one.operator == "ite":
+        then, orelse = two, two
+        if isinstance(two, Term) and two.operator == "ite" and two.arguments[0] is one.arguments[0]:
+            then, orelse = two.arguments[1], two.arguments[2]
+        return differ(one.arguments[1], then) and differ(one.arguments[2], orelse)
+    is_several = isinstance(two, Alternatives) or (isinstance(two, Term) and two.operator == "ite")
+    return is_several and differ(two, one)
+
+
+def _devices_differ(one: str, two: str) -> bool:
+    if "accelerator" in (one, two):
+        return "cpu" in (one, two)
+    first, _, index = one.partition(":")
+    second, _, other = two.partition(":")
+    return first != second or (index != other and bool(index) and bool(other))
+
+
+def meet(devices: list[Value], ranks: list[Value]) -> Value:
+    """Return the device of the result of operands: the one that those share that are tensors.
+
+    An operand of rank 0 does not count beside others: it is exempt, and one that is not has the rank POSITIVE here. If
+    two devices differ, nobody knows the result; only a client keeps everything on its accelerator.
+    """
+    live: dict[Value, Value] = {}
+    for each, rank in zip(devices, ranks, strict=True):
+        if each is not NO_DEVICE:
+            live[each] = rank if is_symbolic(rank) or rank is SCALAR else POSITIVE
+    if any(map(is_symbolic, (*live, *live.values()))) and len(live) > 1:
+        return term("meet", *[part for pair in live.items() for part in pair])
+    chosen = [each for each, rank in live.items() if rank is not SCALAR] or list(live)
+    fixed = [each for each in chosen if isinstance(each, Device)]
+    if any(differ(each, other) for each in fixed for other in chosen):
+        return ACCELERATOR if ACCELERATOR in fixed else UNKNOWN
+    if fixed:
+        return next((each for each in fixed if ":" in each.name), fixed[0])
+    return UNKNOWN if len(chosen) > 1 else next(iter(chosen), NO_DEVICE)
+
+
+def denoted(value: Value, default: Value) -> Value:
+    """Return the device that a value names; `default` is the one that None stands for."""
+    if isinstance(value, (Device, Tensor)):
+        return value if isinstance(value, Device) else value.device
+    if value is NONE:
+        return default
+    if isinstance(value, Constant):
+        if isinstance(value.value, str):
+            return parse(value.value)
+        return device(f"cuda:{value.value}") if type(value.value) is int and value.value >= 0 else UNKNOWN
+    if isinstance(value, Alternatives):
+        return join_all([denoted(each, default) for each in value.options])
+    if isinstance(value, Term) and value.operator in ("denoted", "meet"):
+        return value
+    if isinstance(value, Term) and value.operator == "ite":
+        test, then, orelse = value.arguments
+        return either(test, denoted(then, default), denoted(orelse, default))
+    return term("denoted", value, default) if is_symbolic(value) else UNKNOWN
+
+
+def device_type(where: Value) -> Value:
+    """Return `d.type` as a text."""
+    if isinstance(where, Device):
+        return NUMBER if where is ACCELERATOR else constant(type_of(where.name))
+    if isinstance(where, Alternatives):
+        return join_all([device_type(each) for each in where.options])
+    if isinstance(where, Term) and where.operator == "ite":
+        test, then, orelse = where.arguments
+        return either(test, device_type(then), device_type(orelse))
+    return term("device_type", where) if is_symbolic(where) else NUMBER
+
+
+def is_of_type(where: Value, kind: str) -> Value:
+    """Return whether a tensor on a device is on one of a type, as `x.is_cuda` says."""
+    if isinstance(where, Device):
+        if where is ACCELERATOR and kind != "cpu":
+            return TRUE if kind == "cuda" else NUMBER
+        return TRUE if type_of(where.name) == kind else FALSE
+    if isinstance(where, Alternatives):
+        return join_all([is_of_type(each, kind) for each in where.options])
+    if isinstance(where, Term) and where.operator == "ite":
+        test, then, orelse = where.arguments
+        return either(test, is_of_type(then, kind), is_of_type(orelse, kind))
+    return term("is_of_type", where, constant(kind)) if is_symbolic(where) else NUMBER
+
+
+def are_equal(one: Value, two: Value) -> Value:
+    """Return whether two devices are equal, as PyTorch compares `torch.device`: "cuda" is not "cuda:0" there."""
+    if isinstance(one, Device) and isinstance(two, Device):
+        if one is two and one is not ACCELERATOR:
+            return TRUE
+        return FALSE if differ(one, two) else NUMBER
+    if one is two and is_symbolic(one):
+        return TRUE
+    return NUMBER
+
+
+def possible(where: Value) -> tuple[Value, ...]:
+    """Return the devices that a device may be, one of which it is; a symbol is itself."""
+    if isinstance(where, Term) and where.operator == "ite":
+        return (*possible(where.arguments[1]), *possible(where.arguments[2]))
+    return options(where)

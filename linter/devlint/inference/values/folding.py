@@ -1,0 +1,354 @@
+"""What operations on values give, as far as no heap is asked: tests, comparisons, arithmetic, texts.
+
+`fold` computes what it can and makes a term of the rest, so that the term, folded again with the values of a caller,
+gives what the operation gives on these values.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+from devlint.inference.values import devices, ranks
+from devlint.inference.values.joins import either, join, join_all
+from devlint.inference.values.objects import (
+    Bound,
+    ClassValue,
+    FileValue,
+    Function,
+    Instance,
+    Library,
+    Method,
+    Super,
+    Wrapped,
+)
+from devlint.inference.values.tensors import ACCELERATOR, Alternatives, Array, Device, Tensor, Tuple, options, pack
+from devlint.inference.values.terms import (
+    ABSENT,
+    BOTTOM,
+    FALSE,
+    INPUT,
+    NONE,
+    NUMBER,
+    TRUE,
+    UNKNOWN,
+    Constant,
+    Root,
+    Term,
+    Value,
+    constant,
+    is_symbolic,
+    term,
+)
+
+ARITHMETIC: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "**": operator.pow,
+}
+COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+TEXT_METHODS: Final = frozenset(
+    "startswith endswith lower upper strip lstrip rstrip replace removeprefix split".split()
+)
+LARGEST: Final = 1 << 40
+"""Numbers above it, and longer texts than `LONGEST`, are not computed."""
+LONGEST: Final = 200
+
+CODE: Final = (Function, ClassValue, Library, Bound, FileValue, Method, Super, Wrapped)
+
+
+def truth(value: Value) -> bool | None:
+    """Return whether a test on a value holds, where no heap has to be asked; None if nobody knows."""
+    if isinstance(value, Constant):
+        return bool(value.value)
+    if isinstance(value, (*CODE, Device)):
+        return True
+    if isinstance(value, Tuple):
+        return bool(value.items)
+    if isinstance(value, Alternatives):
+        found = {truth(each) for each in value.options if each is not ABSENT}
+        return found.pop() if len(found) == 1 else None
+    if isinstance(value, Term) and value.operator == "ite":
+        then, orelse = truth(value.arguments[1]), truth(value.arguments[2])
+        return then if then is orelse else None
+    return None
+
+
+def fold(name: str, *arguments: Value) -> Value:
+    """Return the result of an operation, or a term that stands for it.
+
+    Args:
+        name: "not", "and", "or", "ite", "is", an operator of Python, "neg", "format", "text <method>", or a term of
+            `devices` or `ranks`.
+        arguments: the operands.
+    """
+    first = arguments[0]
+    if name == "not":
+        return _negated(first)
+    if name in ("and", "or"):
+        return _logic(name, arguments)
+    if name == "ite":
+        return _chosen(first, arguments[1], arguments[2])
+    if name == "is":
+        return _identity(first, arguments[1])
+    if name == "denoted":
+        return devices.denoted(first, arguments[1])
+    if name == "meet":
+        return devices.meet(list(arguments[::2]), list(arguments[1::2]))
+    if name == "device_type":
+        return devices.device_type(first)
+    if name == "is_of_type":
+        kind = arguments[1]
+        return devices.is_of_type(first, str(kind.value)) if isinstance(kind, Constant) else NUMBER
+    if name == "highest":
+        return ranks.highest(list(arguments))
+    if name == "more":
+        return ranks.more(first, ranks.number(arguments[1]) or 0)
+    if name == "format":
+        return _formatted(arguments)
+    if name == "neg":
+        return _spread(name, arguments) or _computed(operator.neg, name, arguments)
+    if name.startswith("text "):
+        return _spread(name, arguments) or _text(name, arguments)
+    if name in COMPARISONS:
+        return _spread(name, arguments) or _compared(name, first, arguments[1])
+    return _spread(name, arguments) or _arithmetic(name, first, arguments[1])
+
+
+def _spread(name: str, arguments: tuple[Value, ...]) -> Value | None:
+    """Return the result by the parts of an argument that is one of several; None if no argument is, or two are."""
+    several = [n for n, each in enumerate(arguments) if _is_several(each)]
+    if len(several) != 1:
+        return NUMBER if len(several) > 1 and name in COMPARISONS else UNKNOWN if len(several) > 1 else None
+    place = several[0]
+    value = arguments[place]
+
+    def at(part: Value) -> Value:
+        return fold(name, *arguments[:place], part, *arguments[place + 1 :])
+
+    if isinstance(value, Term):
+        return either(value.arguments[0], at(value.arguments[1]), at(value.arguments[2]))
+    return join_all([at(each) for each in options(value)])
+
+
+def _is_several(value: Value) -> bool:
+    return isinstance(value, Alternatives) or (isinstance(value, Term) and value.operator == "ite")
+
+
+def _negated(value: Value) -> Value:
+    known = truth(value)
+    if known is not None:
+        return constant(not known)
+    if isinstance(value, Term) and value.operator == "not" and _is_test(value.arguments[0]):
+        return value.arguments[0]
+    return term("not", value) if is_symbolic(value) else NUMBER
+
+
+def _is_test(value: Value) -> bool:
+    """Whether a term is True or False, and nothing else."""
+    return isinstance(value, Term) and (
+        value.operator in ("not", "is", "isinstance", "has", "is_of_type", "hasattr") or value.operator in COMPARISONS
+    )
+
+
+def _logic(name: str, operands: tuple[Value, ...]) -> Value:
+    stops = name == "or"
+    kept: list[Value] = []
+    for number, each in enumerate(operands):
+        known = truth(each)
+        if known is stops or number == len(operands) - 1:
+            kept.append(each)
+            break
+        if known is None:
+            kept.append(each)
+    if len(kept) == 1:
+        return kept[0]
+    if any(not is_symbolic(each) for each in kept[:-1]):
+        return join_all(kept)
+    return term(name, *dict.fromkeys(kept)) if len(dict.fromkeys(kept)) > 1 else kept[0]
+
+
+def _chosen(test: Value, then: Value, orelse: Value) -> Value:
+    known = truth(test)
+    if known is not None:
+        return then if known else orelse
+    return either(test, then, orelse)
+
+
+def _identity(one: Value, two: Value) -> Value:
+    """Return whether two values are one object; certain only about None, constants and code."""
+    spread = _spread("is", (one, two))
+    if spread is not None:
+        return spread
+    if one is two and isinstance(one, (Constant, *CODE)):
+        return TRUE
+    if NONE in (one, two):
+        other = two if one is NONE else one
+        if isinstance(other, Root) and other.kind == INPUT:
+            return FALSE
+        return term("is", other, NONE) if is_symbolic(other) else NUMBER if other is UNKNOWN else FALSE
+    if is_symbolic(one) or is_symbolic(two):
+        if one is two:
+            return TRUE
+        return term("is", one, two) if UNKNOWN not in (one, two) else NUMBER
+    is_decided = isinstance(one, (Constant, *CODE)) and isinstance(two, (Constant, *CODE))
+    return FALSE if is_decided else NUMBER
+
+
+def _formatted(parts: tuple[Value, ...]) -> Value:
+    """Return the text of an f-string, as a constant or as a term that each place makes alike."""
+    texts: list[Value] = []
+    for each in parts:
+        if isinstance(each, Device) and each is not ACCELERATOR:
+            each = constant(each.name)
+        if not (isinstance(each, Constant) or is_symbolic(each)):
+            return NUMBER
+        if isinstance(each, Constant) and texts and isinstance(texts[-1], Constant):
+            each = constant(f"{texts.pop().value}{each.value}")  # type: ignore[attr-defined]
+        elif isinstance(each, Constant):
+            each = constant(str(each.value))
+        texts.append(each)
+    if not texts:
+        return constant("")
+    if len(texts) == 1 and isinstance(texts[0], Constant):
+        return texts[0] if len(str(texts[0].value)) <= LONGEST else NUMBER
+    made = term("format", *texts)
+    return NUMBER if made is UNKNOWN else made
+
+
+def _text(name: str, arguments: tuple[Value, ...]) -> Value:
+    method = name.removeprefix("text ")
+    if method not in TEXT_METHODS:
+        return NUMBER
+    values = [each.value for each in arguments if isinstance(each, Constant)]
+    if len(values) < len(arguments):
+        made = term(name, *arguments) if all(isinstance(x, Constant) or is_symbolic(x) for x in arguments) else NUMBER
+        return NUMBER if made is UNKNOWN else made
+    if not isinstance(values[0], str):
+        return UNKNOWN
+    try:
+        found = getattr(values[0], method)(*values[1:])
+    except (TypeError, ValueError):
+        return BOTTOM
+    return pack(*map(constant, found)) if isinstance(found, list) else constant(found)
+
+
+def _compared(name: str, one: Value, two: Value) -> Value:
+    if isinstance(one, (Tensor, Array)) or isinstance(two, (Tensor, Array)):
+        return UNKNOWN
+    if isinstance(one, Device) or isinstance(two, Device):
+        return _same_device(name, one, two)
+    if isinstance(one, Constant) and isinstance(two, Constant):
+        return _computed(COMPARISONS[name], name, (one, two))
+    if name in ("==", "!=") and one is two and isinstance(one, (*CODE, Instance)):
+        return constant(name == "==")
+    if name in ("==", "!=") and isinstance(one, (*CODE, Constant)) and isinstance(two, (*CODE, Constant)):
+        return constant(name == "!=")
+    return _kept(name, one, two)
+
+
+def _same_device(name: str, one: Value, two: Value) -> Value:
+    """Return whether a device equals another, or a text, which PyTorch takes as a device."""
+    if name not in ("==", "!="):
+        return NUMBER
+    if isinstance(two, Device) and not isinstance(one, Device):
+        one, two = two, one
+    if isinstance(two, Constant) and isinstance(two.value, str):
+        two = devices.parse(two.value)
+    if is_symbolic(two):
+        return term(name, one, two) if term(name, one, two) is not UNKNOWN else NUMBER
+    if not isinstance(two, Device):
+        return NUMBER
+    found = devices.are_equal(one, two)
+    return found if name == "==" else _negated(found)
+
+
+def _arithmetic(name: str, one: Value, two: Value) -> Value:
+    if isinstance(one, Constant) and isinstance(two, Constant):
+        return _computed(ARITHMETIC[name], name, (one, two)) if name in ARITHMETIC else UNKNOWN
+    if name == "+" and isinstance(one, Tuple) and isinstance(two, Tuple):
+        return pack(*one.items, *two.items)
+    if isinstance(one, Constant) and isinstance(one.value, str):
+        if name == "%":
+            return percent(one.value, two.items if isinstance(two, Tuple) else (two,))
+        if name == "+" and is_symbolic(two):
+            return _formatted((one, two))
+    if name == "+" and isinstance(two, Constant) and isinstance(two.value, str) and is_symbolic(one):
+        return _formatted((one, two))
+    return _kept(name, one, two)
+
+
+def _kept(name: str, one: Value, two: Value) -> Value:
+    """Return the term of an operation that cannot be computed, or what is left of it."""
+    if (is_symbolic(one) or is_symbolic(two)) and _stays(one) and _stays(two):
+        made = term(name, one, two)
+        if made is not UNKNOWN:
+            return made
+    if name in COMPARISONS:
+        return NUMBER if UNKNOWN not in (one, two) else UNKNOWN
+    return NUMBER if _is_number(one) and _is_number(two) else UNKNOWN
+
+
+def _stays(value: Value) -> bool:
+    return is_symbolic(value) or isinstance(value, (Constant, Library, Tuple, Device)) or value is NUMBER
+
+
+def _is_number(value: Value) -> bool:
+    return value is NUMBER or (isinstance(value, Constant) and value is not NONE)
+
+
+def percent(template: str, values: tuple[Value, ...]) -> Value:
+    """Return `template % values`: the same term as of an f-string."""
+    return filled(template.replace("%s", "%d"), "%d", values)
+
+
+def filled(template: str, mark: str, values: tuple[Value, ...]) -> Value:
+    """Return a template with values in the places of a mark; some text, if it has other places."""
+    pieces = template.split(mark)
+    if len(pieces) != len(values) + 1 or any(sign in piece for piece in pieces for sign in "{}%"):
+        return NUMBER
+    parts: list[Value] = [constant(pieces[0])] if pieces[0] else []
+    for value, piece in zip(values, pieces[1:], strict=True):
+        parts.append(value)
+        if piece:
+            parts.append(constant(piece))
+    return _formatted(tuple(parts)) if parts else constant("")
+
+
+def _computed(function: Callable[..., Any], name: str, arguments: tuple[Value, ...]) -> Value:
+    """Return what Python computes from constants; bottom, if it raises."""
+    values = [each.value for each in arguments if isinstance(each, Constant)]
+    if len(values) < len(arguments):
+        return term(name, *arguments) if all(is_symbolic(each) for each in arguments) else NUMBER
+    if name in ("*", "**", "<<") and not all(
+        isinstance(each, (bool, int, float)) and abs(each) < 1000 for each in values
+    ):
+        return NUMBER
+    try:
+        found = function(*values)
+    except (TypeError, ValueError, ArithmeticError):
+        return BOTTOM
+    is_long = len(found) > LONGEST if isinstance(found, (str, bytes)) else abs(found) > LARGEST
+    if is_long:
+        return NUMBER
+    return constant(found) if isinstance(found, (bool, int, float, complex, str, bytes)) else UNKNOWN
+
+
+__all__ = ["ARITHMETIC", "COMPARISONS", "TEXT_METHODS", "filled", "fold", "join", "percent", "truth"]

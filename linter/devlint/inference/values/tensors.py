@@ -1,0 +1,225 @@
+"""Devices and what is on them; tuples, alternatives and the contents of dictionaries."""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from devlint.inference.values.terms import DEEPEST, NONE, UNKNOWN, Value
+
+
+@final
+class Device(Value):
+    """A device: "cpu", "cuda:0", "cuda" for the current one, "meta", or the one of a client."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def _shown(self) -> str:
+        return f"device {self.name}"
+
+
+_devices: Final[dict[str, Device]] = {}
+
+
+def device(name: str) -> Device:
+    """Return a device by the name that PyTorch has for it."""
+    found = _devices.get(name)
+    if found is None:
+        found = _devices[name] = Device(name)
+    return found
+
+
+CPU: Final = device("cpu")
+ACCELERATOR: Final = device("accelerator")
+"""The accelerator of a client, whichever it is; it is not the CPU."""
+
+
+@final
+class Source(Value):
+    """A place in the text that decided a device."""
+
+    __slots__ = ("column", "line", "path")
+
+    def __init__(self, path: str, line: int, column: int) -> None:
+        super().__init__()
+        self.path = path
+        self.line = line
+        self.column = column
+
+    def _shown(self) -> str:
+        return f"{self.path}:{self.line:06}:{self.column:04}"
+
+
+_sources: Final[dict[tuple[str, int, int], Source]] = {}
+
+
+def source(path: str, line: int, column: int) -> Source:
+    """Return a place; lines from 1, columns from 0."""
+    found = _sources.get((path, line, column))
+    if found is None:
+        found = _sources[path, line, column] = Source(path, line, column)
+    return found
+
+
+@final
+class Tensor(Value):
+    """A tensor that is known to be one.
+
+    Attributes:
+        device, rank, source: of the tensor; values, so each may be a symbol.
+        owner: the module whose parameter it is, TRUE for a parameter that belongs to none yet, or NONE.
+    """
+
+    __slots__ = ("device", "owner", "rank", "source")
+
+    def __init__(self, where: Value, rank: Value, owner: Value, decided: Value) -> None:
+        super().__init__(where.nodes + rank.nodes)
+        self.device = where
+        self.rank = rank
+        self.owner = owner
+        self.source = decided
+
+    def _shown(self) -> str:
+        return f"tensor({self.device.text}, {self.rank.text}, {self.owner.text}, {self.source.text})"
+
+
+_tensors: Final[dict[tuple[Value, Value, Value, Value], Tensor]] = {}
+
+
+def tensor(where: Value, rank: Value = UNKNOWN, owner: Value = NONE, decided: Value = NONE) -> Tensor:
+    """Return a tensor on a device."""
+    key = (where, rank, owner, decided)
+    found = _tensors.get(key)
+    if found is None:
+        found = _tensors[key] = Tensor(where, rank, owner, decided)
+    return found
+
+
+@final
+class Array(Value):
+    """An array of numpy, which is in the memory of the host."""
+
+    __slots__ = ("rank",)
+
+    def __init__(self, rank: Value) -> None:
+        super().__init__()
+        self.rank = rank
+
+    def _shown(self) -> str:
+        return f"array({self.rank.text})"
+
+
+_arrays: Final[dict[Value, Array]] = {}
+
+
+def array(rank: Value = UNKNOWN) -> Array:
+    """Return an array."""
+    found = _arrays.get(rank)
+    if found is None:
+        found = _arrays[rank] = Array(rank)
+    return found
+
+
+@final
+class Tuple(Value):
+    """A tuple of known length."""
+
+    __slots__ = ("items", "nesting")
+
+    def __init__(self, items: tuple[Value, ...], nesting: int, nodes: int) -> None:
+        super().__init__(nodes)
+        self.items = items
+        self.nesting = nesting
+
+    def _shown(self) -> str:
+        return f"({', '.join([each.text for each in self.items])})"
+
+
+_tuples: Final[dict[tuple[Value, ...], Tuple]] = {}
+
+
+def pack(*items: Value) -> Value:
+    """Return a tuple; unknown, if it is nested too deep."""
+    found = _tuples.get(items)
+    if found is None:
+        nesting, nodes = 1, 1
+        for each in items:
+            nodes += each.nodes
+            if isinstance(each, Tuple) and each.nesting >= nesting:
+                nesting = each.nesting + 1
+        if nesting > DEEPEST:
+            return UNKNOWN
+        found = _tuples[items] = Tuple(items, nesting, nodes)
+    return found
+
+
+@final
+class Alternatives(Value):
+    """One of several values; nobody knows which. They are in the order of their texts, and none is unknown."""
+
+    __slots__ = ("options",)
+
+    def __init__(self, options: tuple[Value, ...], nodes: int) -> None:
+        super().__init__(nodes)
+        self.options = options
+
+    def _shown(self) -> str:
+        return " | ".join([each.text for each in self.options])
+
+
+_alternatives: Final[dict[tuple[Value, ...], Alternatives]] = {}
+
+
+def alternatives(options: tuple[Value, ...]) -> Alternatives:
+    """Return one of at least two different values; `join` decides what may be one."""
+    ordered = tuple(sorted(options, key=_text))
+    found = _alternatives.get(ordered)
+    if found is None:
+        nodes = 1
+        for each in ordered:
+            nodes += each.nodes
+        found = _alternatives[ordered] = Alternatives(ordered, nodes)
+    return found
+
+
+def _text(value: Value) -> str:
+    return value.text
+
+
+def options(value: Value) -> tuple[Value, ...]:
+    """Return the alternatives of a value; most have one."""
+    return value.options if isinstance(value, Alternatives) else (value,)
+
+
+@final
+class Row(Value):
+    """The content of a dictionary: what is known of some keys, over what it began with.
+
+    Attributes:
+        base: NONE if there are no other keys, UNKNOWN, or the symbol of the dictionary that it was at first.
+        entries: values by key, in the order of insertion; ABSENT for a key that is not there any more.
+    """
+
+    __slots__ = ("base", "entries")
+
+    def __init__(self, base: Value, entries: tuple[tuple[Value, Value], ...]) -> None:
+        super().__init__()
+        self.base = base
+        self.entries = entries
+
+    def _shown(self) -> str:
+        return f"{{{self.base.text}: {', '.join([f'{key.text}: {value.text}' for key, value in self.entries])}}}"
+
+
+_rows: Final[dict[tuple[Value, tuple[tuple[Value, Value], ...]], Row]] = {}
+
+
+def row(base: Value, entries: tuple[tuple[Value, Value], ...] = ()) -> Row:
+    """Return the content of a dictionary."""
+    found = _rows.get((base, entries))
+    if found is None:
+        found = _rows[base, entries] = Row(base, entries)
+    return found

@@ -1,0 +1,314 @@
+"""The values of an execution: constants, symbols and terms; `tensors` and `objects` hold the others.
+
+Equal values are identical: `is` compares them, and a dictionary may have them as keys. Each class has a function that
+makes its values, and nothing else may call a constructor. `Value.text` is the same in every process and for files in
+any order: what needs an order of values sorts by it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+MOST_NODES: Final = 40
+"""How large a term may be; one that would be larger is unknown."""
+
+DEEPEST: Final = 6
+"""How many steps lead from the root of a symbol, and how deep tuples are nested, at most."""
+
+
+class Value:
+    """What a name, an attribute or an element holds, as far as an execution knows it.
+
+    Attributes:
+        nodes: how many terms and leaves it has.
+    """
+
+    __slots__ = ("_text", "nodes")
+
+    def __init__(self, nodes: int = 1) -> None:
+        self._text = ""
+        self.nodes = nodes
+
+    @property
+    def text(self) -> str:
+        """The value as text, from which nobody reads anything but an order."""
+        if not self._text:
+            self._text = self._shown()
+        return self._text
+
+    def _shown(self) -> str:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@final
+class Field:
+    """What of an object is meant: an attribute, the element under a key, or a property that the analysis keeps.
+
+    Attributes:
+        kind: "." for an attribute, "[]" for the element under a key that is known, "#" for a property.
+        name: of the attribute or the property.
+        key: of the element.
+    """
+
+    __slots__ = ("key", "kind", "name", "text")
+
+    def __init__(self, kind: str, name: str, key: Value | None) -> None:
+        self.kind = kind
+        self.name = name
+        self.key = key
+        self.text = f"[{key.text}]" if key is not None else kind + name
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+_fields: Final[dict[tuple[str, str, Value | None], Field]] = {}
+
+
+def _field(kind: str, name: str, key: Value | None) -> Field:
+    found = _fields.get((kind, name, key))
+    if found is None:
+        found = _fields[kind, name, key] = Field(kind, name, key)
+    return found
+
+
+def attribute(name: str) -> Field:
+    """Return the field of an attribute."""
+    return _field(".", name, None)
+
+
+def element(key: Value) -> Field:
+    """Return the field of the element under a key."""
+    return _field("[]", "", key)
+
+
+def kept(name: str) -> Field:
+    """Return the field of a property that the analysis keeps."""
+    return _field("#", name, None)
+
+
+DEVICE: Final = kept("device")
+"""Where a tensor is, or the parameters of a module of a library."""
+RANK: Final = kept("rank")
+"""How many dimensions a tensor has."""
+SOURCE: Final = kept("source")
+"""The place in the text that decided a device."""
+MOVED: Final = kept("moved")
+"""Of an object that a body was handed: where the body has moved it as a whole."""
+ITEMS: Final = kept("items")
+"""The elements of a list, if their number is known."""
+ELEMENT: Final = kept("element")
+"""Any element of a list, or of what is iterated over."""
+MAPPING: Final = kept("mapping")
+"""The content of a dictionary: a `Row`."""
+PARTS: Final = kept("parts")
+"""Elements that a list certainly holds side by side: it is filled piece by piece."""
+APPENDED: Final = kept("appended")
+"""What a body has appended to a list that it was handed."""
+RECEIVER: Final = kept("receiver")
+"""Of a bound method: its first argument."""
+ENVIRONMENT_OF: Final = kept("environment")
+"""Of a function: the variables of the functions around it."""
+COMPUTED: Final = attribute("<computed>")
+"""All attributes whose names were computed."""
+
+
+@final
+class Marker(Value):
+    """One of the values below that say little."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def _shown(self) -> str:
+        return f"<{self.name}>"
+
+
+UNKNOWN: Final = Marker("unknown")
+"""Any value at all, or as a device or rank any device or rank."""
+BOTTOM: Final = Marker("bottom")
+"""No value: what a body returns that never returns."""
+ABSENT: Final = Marker("absent")
+"""An attribute or element that is not there."""
+NUMBER: Final = Marker("number")
+"""Some number, string, size or dtype: on no device, and never None."""
+NO_DEVICE: Final = Marker("no device")
+"""The device of what is no tensor and no module."""
+POSITIVE: Final = Marker("positive")
+"""Some rank above 0."""
+SLICE: Final = Marker("slice")
+"""`a:b` inside a subscript."""
+OTHER_KEYS: Final = Marker("other keys")
+"""The key of a row that stands for all keys that it does not name."""
+
+
+@final
+class Constant(Value):
+    """A literal, or what was computed from literals: None, bool, int, float, complex, str, bytes or Ellipsis."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        super().__init__()
+        self.value = value
+
+    def _shown(self) -> str:
+        return repr(self.value)
+
+
+_constants: Final[dict[tuple[str, object], Constant]] = {}
+
+
+def constant(value: object) -> Constant:
+    """Return the value of a literal; 1, 1.0 and True are three, as are 0.0 and -0.0."""
+    key = (type(value).__name__, repr(value) if isinstance(value, (float, complex)) else value)
+    found = _constants.get(key)
+    if found is None:
+        found = _constants[key] = Constant(value)
+    return found
+
+
+NONE: Final = constant(None)
+TRUE: Final = constant(True)
+FALSE: Final = constant(False)
+
+
+@final
+class Root(Value):
+    """What an execution takes from outside of a body: where symbols begin.
+
+    Attributes:
+        kind: one of the constants below.
+        name: the name of the parameter, global or option; for an unknown result, what it is the result of.
+        place: what tells it from others of that name: the file of a global, the site of an unknown result, or NONE.
+    """
+
+    __slots__ = ("kind", "name", "place")
+
+    def __init__(self, kind: str, name: str, place: Value) -> None:
+        super().__init__()
+        self.kind = kind
+        self.name = name
+        self.place = place
+
+    def _shown(self) -> str:
+        return f"{self.kind} {self.name}" + (f" {self.place.text}" if self.place is not NONE else "")
+
+
+PARAMETER: Final = "parameter"
+"""Of the body that is executed; each call puts the caller's value in its place."""
+CLOSURE: Final = "closure"
+"""The variables of the functions around the body."""
+GLOBAL: Final = "global"
+"""Of a file."""
+OPTION: Final = "option"
+"""What the user of a program chooses, or who makes an object: the same wherever it is met."""
+INPUT: Final = "input"
+"""What a client hands over."""
+UNKNOWN_RESULT: Final = "unknown"
+"""The result of code that nobody knows: an object of its own."""
+MACHINE: Final = "machine"
+"""What is asked of the machine."""
+PROCESS: Final = "process"
+"""The state of the process, such as the default device."""
+
+REPLACED: Final = (PARAMETER, CLOSURE, GLOBAL)
+"""The roots in whose place a caller puts its values."""
+
+_roots: Final[dict[tuple[str, str, Value], Root]] = {}
+
+
+def root(kind: str, name: str, place: Value = NONE) -> Root:
+    """Return a root."""
+    found = _roots.get((kind, name, place))
+    if found is None:
+        found = _roots[kind, name, place] = Root(kind, name, place)
+    return found
+
+
+@final
+class Symbol(Value):
+    """What a field of an object held when the body was entered; made when somebody first looks."""
+
+    __slots__ = ("depth", "field", "parent", "root")
+
+    def __init__(self, parent: Value, field: Field, top: Root, depth: int) -> None:
+        super().__init__()
+        self.parent = parent
+        self.field = field
+        self.root = top
+        self.depth = depth
+
+    def _shown(self) -> str:
+        return self.parent.text + self.field.text
+
+
+_symbols: Final[dict[tuple[Value, Field], Symbol]] = {}
+
+
+def symbol(parent: Root | Symbol, field: Field) -> Value:
+    """Return what a field of a root or symbol held at first; unknown, if too many steps lead there."""
+    found = _symbols.get((parent, field))
+    if found is None:
+        depth = parent.depth + 1 if isinstance(parent, Symbol) else 1
+        if depth > DEEPEST and field.kind != "#":
+            return UNKNOWN
+        found = Symbol(parent, field, parent.root if isinstance(parent, Symbol) else parent, depth)
+        _symbols[parent, field] = found
+    return found
+
+
+@final
+class Term(Value):
+    """An operation on symbols that cannot be computed yet, such as `args.n == 1`."""
+
+    __slots__ = ("arguments", "operator")
+
+    def __init__(self, operator: str, arguments: tuple[Value, ...], nodes: int) -> None:
+        super().__init__(nodes)
+        self.operator = operator
+        self.arguments = arguments
+
+    def _shown(self) -> str:
+        return f"{self.operator}({', '.join([each.text for each in self.arguments])})"
+
+
+_terms: Final[dict[tuple[str, tuple[Value, ...]], Term]] = {}
+
+
+def term(operator: str, *arguments: Value) -> Value:
+    """Return a term; unknown, if it would be too large."""
+    key = (operator, arguments)
+    found = _terms.get(key)
+    if found is None:
+        nodes = 1
+        for each in arguments:
+            nodes += each.nodes
+        if nodes > MOST_NODES:
+            return UNKNOWN
+        found = _terms[key] = Term(operator, arguments, nodes)
+    return found
+
+
+def is_symbolic(value: Value) -> bool:
+    """Whether a value is a symbol or a term of symbols."""
+    return isinstance(value, (Symbol, Term, Root))
+
+
+def root_of(value: Value) -> Root | None:
+    """Return where a symbol begins; None for anything else."""
+    if isinstance(value, Symbol):
+        return value.root
+    return value if isinstance(value, Root) else None
+
+
+def is_free(value: Value) -> bool:
+    """Whether a symbol begins where no caller puts a value."""
+    top = root_of(value)
+    return top is not None and top.kind not in REPLACED
