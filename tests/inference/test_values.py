@@ -60,10 +60,9 @@ def test_folding_again_with_values_gives_what_the_operations_give(block: int) ->
     assert compared > 3000
 
 
-@pytest.mark.parametrize("block", range(4))
-def test_devices_that_differ_do_so_in_every_world(block: int) -> None:
+def test_devices_that_differ_do_so_in_every_world() -> None:
     certain = 0
-    for seed in range(block * 100, block * 100 + 100):
+    for seed in SEEDS:
         random = Random(seed)
         one, two = some_device(random, 2), some_device(random, 2)
         if devices.differ(one.value, two.value):
@@ -74,7 +73,7 @@ def test_devices_that_differ_do_so_in_every_world(block: int) -> None:
                 assert isinstance(b, Device)
                 assert a is not b
         assert devices.differ(one.value, two.value) == devices.differ(two.value, one.value)
-    assert certain
+    assert certain > 3
 
 
 def test_what_always_differs_without_symbols_is_found() -> None:
@@ -162,9 +161,9 @@ def test_an_operation_on_one_of_several_is_one_of_their_results() -> None:
 def test_the_rank_of_a_broadcast_is_the_highest(ranks_of: tuple[int, int]) -> None:
     one, two = ranks_of
     symbols = [symbol(root(PARAMETER, name), RANK) for name in "xy"]
-    whole = ranks.more(ranks.highest(symbols), 1)
+    whole = ranks.highest(*symbols)
     assert isinstance(whole, Term)
-    assert put(whole, dict(zip(symbols, map(constant, ranks_of), strict=True))) is constant(max(one, two) + 1)
-    assert ranks.highest([constant(one), symbols[0]]) in (symbols[0], term("highest", constant(one), symbols[0]))
-    assert ranks.is_positive(ranks.highest([constant(1), symbols[0]]))
-    assert ranks.highest([POSITIVE, UNKNOWN]) is POSITIVE
+    assert put(whole, dict(zip(symbols, map(constant, ranks_of), strict=True))) is constant(max(one, two))
+    assert ranks.highest(constant(one), symbols[0]) in (symbols[0], term("highest", constant(one), symbols[0]))
+    assert ranks.is_positive(ranks.highest(constant(1), symbols[0]))
+    assert ranks.highest(POSITIVE, UNKNOWN) is POSITIVE

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import Final, final
+from typing import Final
 
 from devlint.frontend import ir
+from devlint.inference.calls.apply import call_function
 from devlint.inference.calls.attributes import read, write
 from devlint.inference.calls.evaluation import evaluate
 from devlint.inference.calls.items import iterated
@@ -37,7 +38,6 @@ CODE: Final = (Function, ClassValue, Library, FileValue, Constant)
 """What a global may be itself, and need not be a symbol."""
 
 
-@final
 class Solver(Engine):
     """The analysis of one project.
 
@@ -46,6 +46,7 @@ class Solver(Engine):
         catalogue: the signatures of libraries.
 
     Attributes:
+        summaries: of the bodies that files define.
         revealed: what is known of devices, by the place of a call of `reveal_device`.
     """
 
@@ -53,7 +54,7 @@ class Solver(Engine):
         super().__init__(Stubs(catalogue))
         self._files = Files(project)
         self._by_module: dict[str, Loaded] = {}
-        self._summaries = Summaries(self)
+        self.summaries = Summaries(self)
         self._bodies: dict[ir.Function, Body] = {}
         self._classes: dict[tuple[ir.Class, tuple[Value, ...]], ClassCode] = {}
         self._defaults: dict[tuple[Body, str], Value] = {}
@@ -68,6 +69,11 @@ class Solver(Engine):
         finally:
             sys.setrecursionlimit(before)
 
+    def frame_of(self, source: Source) -> Frame | None:
+        """Return the execution of a file that was checked."""
+        loaded = self._files.load(source)
+        return None if loaded is None else loaded.frame
+
     def _check(self, sources: Iterable[Source]) -> list[Finding]:
         found: dict[Finding, None] = {}
         for source in sources:
@@ -79,12 +85,12 @@ class Solver(Engine):
             bodies = list(self._bodies.values())[done:]
             done += len(bodies)
             for body in bodies:
-                self._summaries.summary(body, NOBODY)
+                self.summaries.summary(body, NOBODY)
         for loaded in self._files.all():
             if loaded.frame is not None:
                 found.update(loaded.frame.findings)
         for body in self._bodies.values():
-            found.update(self._summaries.of(body).findings)
+            found.update(self.summaries.of(body).findings)
             found.update(self._of_its_own(body))
         return list(found)
 
@@ -94,7 +100,7 @@ class Solver(Engine):
         The default device is the one of a new process, unless some code of the project changes it.
         """
         frame = self._entry(body.file, UNKNOWN if self.changes_default else CPU)
-        generic = self._summaries.of(body).generic
+        generic = self.summaries.of(body).generic
         puts_in = Substitution(frame, {}, body.scope.span)
         for requirement in generic.requirements if generic is not None else ():
             note(frame, puts_in.requirement(requirement))
@@ -116,9 +122,9 @@ class Solver(Engine):
         loaded.progress = RUNNING
         self._by_module[loaded.code.module] = loaded
         loaded.frame = self._entry(loaded.code, CPU)
-        before = self._summaries.apart()
+        before = self.summaries.apart()
         block(loaded.frame, loaded.code.scope.body)
-        self._summaries.back(before)
+        self.summaries.back(before)
         loaded.progress = DONE
 
     def _name(self, loaded: Loaded, name: str) -> Value:
@@ -274,6 +280,10 @@ class Solver(Engine):
         """See `Engine`."""
         return call_value(frame, callee, arguments, span) if frame.is_live else UNKNOWN
 
+    def call_function(self, frame: Frame, called: Function, arguments: Arguments, span: ir.Span) -> Value:
+        """See `Engine`."""
+        return call_function(frame, called, arguments, span)
+
     def read(self, frame: Frame, owner: Value, name: str, span: ir.Span) -> Value:
         """See `Engine`."""
         return read(frame, owner, name, span)
@@ -301,7 +311,7 @@ class Solver(Engine):
 
     def summary(self, body: Body, oracle: Oracle) -> Summary:
         """See `Engine`."""
-        return self._summaries.summary(body, oracle)
+        return self.summaries.summary(body, oracle)
 
 
 def _absolute(file: FileCode, module: str, level: int) -> str:

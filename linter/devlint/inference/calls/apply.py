@@ -11,10 +11,9 @@ from devlint.inference.state.containers import append, set_item
 from devlint.inference.state.frame import LARGEST_CONDITION, Arguments, Frame
 from devlint.inference.state.moves import move
 from devlint.inference.state.where import PROCESS_STATE
-from devlint.inference.values.code import Body
 from devlint.inference.values.data import Effect, Summary
 from devlint.inference.values.joins import join
-from devlint.inference.values.objects import Instance
+from devlint.inference.values.objects import Function, Instance
 from devlint.inference.values.tensors import Tensor, options
 from devlint.inference.values.terms import (
     APPENDED,
@@ -33,11 +32,11 @@ from devlint.inference.values.terms import (
 )
 
 
-def call_body(frame: Frame, body: Body, environment: Value, arguments: Arguments, span: ir.Span) -> Value:
+def call_function(frame: Frame, called: Function, arguments: Arguments, span: ir.Span) -> Value:
     """Return what a function of the project gives, and do what it does."""
-    given = bound(frame, body, environment, arguments)
+    given = bound(frame, called.body, called.environment, arguments)
     puts_in = Substitution(frame, given, span)
-    summary = frame.engine.summary(body, puts_in)
+    summary = frame.engine.summary(called.body, puts_in)
     return apply(frame, summary, puts_in, span)
 
 

@@ -84,7 +84,7 @@ def initialize(frame: Frame, made: Value, name: str, arguments: Arguments, span:
             where = solved.devices.get(term.device, default_device(frame))
             is_parameter = name == "torch.nn.Parameter"
             source = solved.sources.get(term.device, NONE)
-            rank = highest(solved.ranks) if solved.ranks else UNKNOWN
+            rank = highest(*solved.ranks) if solved.ranks else UNKNOWN
             return tensor(where, rank, TRUE if is_parameter else NONE, frame.source() if source is NONE else source)
         if isinstance(term, ObjectTerm):
             heap.put(made, DEVICE, UNKNOWN)
@@ -102,6 +102,6 @@ def initialize(frame: Frame, made: Value, name: str, arguments: Arguments, span:
     source = solved.sources.get("E", NONE)
     heap.put(made, SOURCE, frame.source() if source is NONE else source)
     is_scalar = any(each.name == FROM_NUMBERS for each in found.form.parameters) and not solved.ranks
-    if is_scalar or (solved.ranks and number(highest(solved.ranks)) == 0):
+    if is_scalar or (solved.ranks and number(highest(*solved.ranks)) == 0):
         heap.put(made, RANK, constant(0))
     return made

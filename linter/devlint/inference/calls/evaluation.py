@@ -10,14 +10,17 @@ from devlint.inference.calls.types import has_attribute, is_instance, type_value
 from devlint.inference.library.tensors import device_of_data
 from devlint.inference.state.containers import get, has, length_of
 from devlint.inference.state.frame import Frame
-from devlint.inference.state.where import device_of, rank_of, shared_device, source_of
-from devlint.inference.values.folding import ARITHMETIC, COMPARISONS, fold
-from devlint.inference.values.joins import either
-from devlint.inference.values.ranks import highest
-from devlint.inference.values.tensors import Array, Tensor, array, tensor
+from devlint.inference.state.where import device_of, rank_of, source_of
+from devlint.inference.values.devices import meet, possible
+from devlint.inference.values.folding import ARITHMETIC, COMPARISONS, fold, is_several
+from devlint.inference.values.joins import either, join_all
+from devlint.inference.values.objects import Instance
+from devlint.inference.values.ranks import highest, product
+from devlint.inference.values.tensors import Array, Tensor, array, options, tensor
 from devlint.inference.values.terms import (
     NONE,
     NUMBER,
+    POSITIVE,
     UNKNOWN,
     Constant,
     Root,
@@ -66,19 +69,42 @@ def evaluate(frame: Frame, name: str, arguments: tuple[Value, ...], span: ir.Spa
         return has_attribute(frame, first, arguments[1])
     if name == "type":
         return type_value(frame, first)
-    if name in ARITHMETIC or name in COMPARISONS or name == "neg":
+    if name in ARITHMETIC or name in COMPARISONS or name in ("neg", "@"):
         return combined(frame, name, list(arguments))
+    if name.endswith("=") and name[:-1] in (*ARITHMETIC, "@"):
+        return first if is_changed_in_place(first) else combined(frame, name[:-1], list(arguments))
     return fold(name, *arguments)
+
+
+def is_changed_in_place(value: Value) -> bool:
+    """Whether `value += other` changes the object, and does not make another one."""
+    return isinstance(value, (Tensor, Array, Instance))
 
 
 def combined(frame: Frame, name: str, operands: list[Value]) -> Value:
     """Return the result of an operator on values that may be tensors."""
-    if any(isinstance(each, Tensor) for each in operands):
-        ranks = highest([rank_of(frame, each) for each in operands])
-        return tensor(shared_device(frame, operands), ranks, NONE, source_of(frame, operands[0]))
+    several = [number for number, each in enumerate(operands) if is_several(each)]
+    if len(several) == 1:
+        return _by_parts(frame, name, operands, several[0])
+    ranks = [rank_of(frame, each) for each in operands]
+    if any(isinstance(part, Tensor) for each in operands for part in possible(each)):
+        rank = product(ranks[0], ranks[1]) if name == "@" else highest(*ranks)
+        where = meet([device_of(frame, each) for each in operands], [POSITIVE] * 2 if name == "@" else ranks)
+        return tensor(where, rank, NONE, source_of(frame, operands[0]))
     if any(isinstance(each, Array) for each in operands):
-        return array(highest([rank_of(frame, each) for each in operands]))
+        return array(highest(*ranks))
     return fold(name, *operands)
+
+
+def _by_parts(frame: Frame, name: str, operands: list[Value], place: int) -> Value:
+    """Return the result of an operator one of whose operands is one of several values."""
+    value = operands[place]
+    if isinstance(value, Term):
+        test, *parts = value.arguments
+    else:
+        test, parts = NONE, list(options(value))
+    results = [combined(frame, name, [*operands[:place], part, *operands[place + 1 :]]) for part in parts]
+    return either(test, results[0], results[1]) if is_symbolic(test) else join_all(results)
 
 
 def relocated(frame: Frame, value: Value, where: Value, decided: Value) -> Value:

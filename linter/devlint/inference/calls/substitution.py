@@ -10,7 +10,7 @@ from devlint.inference.calls.evaluation import evaluate
 from devlint.inference.calls.items import subscript
 from devlint.inference.calls.knowledge import code_of, truth_of
 from devlint.inference.state.containers import content, length_of, one_element
-from devlint.inference.state.frame import Frame, Oracle
+from devlint.inference.state.frame import NOBODY, Frame, Oracle
 from devlint.inference.state.where import PROCESS_STATE, default_device, device_of, rank_of, source_of
 from devlint.inference.values.data import CODE, TRUTH, Answer, Participant, Question, Requirement
 from devlint.inference.values.joins import join_all
@@ -75,6 +75,15 @@ class Substitution(Oracle):
         if question.kind == TRUTH:
             return truth_of(self._frame, value)
         return code_of(self._frame, value) if question.kind == CODE else length_of(self._frame, value)
+
+    def own_answer(self, question: Question) -> Answer:
+        """Return what the caller knows of a term by itself: `n - 1 == 0` is not known where only `n != 0` is."""
+        frame = self._frame
+        oracle, answers = frame.oracle, frame.answers
+        frame.oracle, frame.answers = NOBODY, dict(answers)
+        found = Substitution(frame, self._given, self._span).answer(question)
+        frame.oracle, frame.answers = oracle, answers
+        return found
 
     def value(self, value: Value) -> Value:
         """Return a value of the summary as the caller has it."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from devlint.frontend import ir
-from devlint.inference.calls.apply import call_body
 from devlint.inference.calls.attributes import MOVES
 from devlint.inference.calls.construct import construct, construct_library
 from devlint.inference.calls.items import own_method
@@ -15,11 +14,11 @@ from devlint.inference.library.signatures import apply as apply_signature
 from devlint.inference.library.table import CallSite, function_handler, method_handler
 from devlint.inference.state.frame import Arguments, Frame, State
 from devlint.inference.state.moves import havoc, moved
-from devlint.inference.state.where import default_device, is_module
+from devlint.inference.state.where import device_of, device_of_module, is_module
 from devlint.inference.stubs import TENSOR_CLASS
 from devlint.inference.values.code import Body, ClassCode
 from devlint.inference.values.data import Code
-from devlint.inference.values.devices import denoted
+from devlint.inference.values.devices import denoted, target
 from devlint.inference.values.joins import either, join
 from devlint.inference.values.objects import (
     DICT,
@@ -73,7 +72,7 @@ QUIET = frozenset(
 def call_value(frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> Value:
     """Execute a call and return its result."""
     if isinstance(callee, Function):
-        return call_body(frame, callee.body, callee.environment, arguments, span)
+        return frame.engine.call_function(frame, callee, arguments, span)
     if isinstance(callee, Bound):
         return call_value(frame, callee.function, arguments.behind(callee.receiver), span)
     if isinstance(callee, ClassValue):
@@ -263,35 +262,28 @@ def call_method(frame: Frame, callee: Method, arguments: Arguments, span: ir.Spa
 
 def call_move(frame: Frame, receiver: Value, name: str, arguments: Arguments, span: ir.Span) -> Value:
     """Execute `x.to(…)`, `x.cuda()` and their like."""
-    where = target_of_move(frame, name, arguments)
-    if where is None:
-        if isinstance(receiver, Tensor):
-            return receiver
-        return receiver if is_module(receiver) or is_symbolic(receiver) else UNKNOWN
     if isinstance(receiver, Instance) and receiver.kind in (LIST, DICT, SET):
         return UNKNOWN
+    own = device_of_module(frame, receiver) if is_module(receiver) else device_of(frame, receiver)
+    where = target_of_move(frame, name, arguments, own)
+    if where is own and (isinstance(receiver, Tensor) or is_module(receiver)):
+        return receiver
     return moved(frame, receiver, where, frame.source())
 
 
-def target_of_move(frame: Frame, name: str, arguments: Arguments) -> Value | None:
-    """Return where a move leads; None if it only changes a dtype, or moves nothing."""
+def target_of_move(frame: Frame, name: str, arguments: Arguments, own: Value) -> Value:
+    """Return where a move leads; its own device, if it only changes a dtype or moves nothing."""
     first = arguments.at(0, "device")
     if name == "to":
         if first is None:
             first = arguments.named.get("other")
-        if first is None and arguments.row is not None:
-            return UNKNOWN
-        if first is None or first is NONE or _is_dtype(first):
-            return None
-        return first.device if isinstance(first, Tensor) else denoted(first, default_device(frame))
+        if first is None:
+            return own if arguments.row is None else UNKNOWN
+        if isinstance(first, Symbol) and first.field.name == "dtype":
+            return own
+        return target(first, own)
     if name == "cpu":
         return device("cpu")
     if first is None or first is NONE:
         return CURRENT if name == "cuda" else device(name)
     return denoted(first, CURRENT)
-
-
-def _is_dtype(value: Value) -> bool:
-    if isinstance(value, Library):
-        return True
-    return isinstance(value, Symbol) and value.field.name == "dtype"

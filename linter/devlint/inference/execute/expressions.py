@@ -194,6 +194,9 @@ def operate(frame: Frame, sign: str, left: Value, right: Value, span: ir.Span, i
         require(frame, sign, parts, span)
     if sign in ("in", "not in"):
         return UNKNOWN
+    if in_place and is_symbolic(left):
+        made = term(f"{sign}=", left, right)
+        return combined(frame, sign, [left, right]) if made is UNKNOWN else made
     return combined(frame, sign, [left, right])
 
 
@@ -211,7 +214,7 @@ def _with_array(frame: Frame, sign: str, left: Value, right: Value, span: ir.Spa
     if isinstance(other, Tensor):
         require(frame, sign, [participant(frame, other, ANYWHERE), Participant(HOST, CPU)], span, ON_HOST)
     ranks = [each.rank for each in (left, right) if isinstance(each, (Array, Tensor))]
-    return array(highest(ranks))
+    return array(highest(*ranks))
 
 
 def _of_objects(frame: Frame, sign: str, left: Value, right: Value, span: ir.Span, in_place: bool) -> Value:

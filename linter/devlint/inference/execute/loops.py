@@ -46,11 +46,11 @@ def for_(frame: Frame, instruction: ir.For) -> None:
 
 def _one_by_one(frame: Frame, found: tuple[Value, ...]) -> bool:
     few = FEW_MODULES if all(map(is_module, found)) else FEW
-    return len(found) <= few and not frame.loops and len(set(found)) == len(found)
+    return len(found) <= few and len(frame.loops) <= 1 and not frame.repeats and len(set(found)) == len(found)
 
 
 def _unrolled(frame: Frame, instruction: ir.For, found: tuple[Value, ...]) -> None:
-    loop = Loop()
+    loop = Loop(False)
     frame.loops.append(loop)
     for each in found:
         frame.registers[instruction.element] = each
@@ -83,7 +83,7 @@ def while_(frame: Frame, instruction: ir.While) -> None:
 
 def repeat(frame: Frame, turn: Callable[[], None], orelse: ir.Block) -> None:
     """Execute turns of a loop until the state at their beginning stays."""
-    loop = Loop()
+    loop = Loop(True)
     frame.loops.append(loop)
     for number in range(MOST_ROUNDS):
         start = frame.state.fork()

@@ -45,7 +45,7 @@ def nothing(frame: Frame, instruction: ir.Instruction) -> None:
 
 def return_(frame: Frame, instruction: ir.Return) -> None:
     value = NONE if instruction.source is None else frame.registers[instruction.source]
-    frame.exits.append(Exit(value, frame.state, None if frame.loops else frame.path))
+    frame.exits.append(Exit(value, frame.state, None if frame.repeats else frame.path))
     frame.leave()
 
 

@@ -73,7 +73,7 @@ def change(call: CallSite) -> Value:
         return UNKNOWN
     held = frame.heap.get(owner, ITEMS)
     last = held.items[-1] if isinstance(held, Tuple) and held.items else None
-    is_last = call.name == "pop" and not call.arguments.positional and not frame.loops
+    is_last = call.name == "pop" and not call.arguments.positional and not frame.repeats
     if is_last and last is not None and isinstance(held, Tuple):
         frame.heap.put(owner, ITEMS, pack(*held.items[:-1]))
         return last

@@ -8,7 +8,7 @@ from typing import Final
 from devlint.inference.state.containers import elements
 from devlint.inference.state.frame import Frame
 from devlint.inference.values.objects import Instance
-from devlint.inference.values.ranks import highest, more, number
+from devlint.inference.values.ranks import highest, more, number, product, squeezed
 from devlint.inference.values.tensors import Tuple
 from devlint.inference.values.terms import (
     FALSE,
@@ -46,7 +46,7 @@ def result_rank(frame: Frame, rank: Rank, variables: Mapping[str, Value], ranks:
     for sign in (" + ", " - "):
         base, found, dimensions = rank.partition(sign)
         if found:
-            return more(variables.get(base, UNKNOWN), int(dimensions) if sign == " + " else -int(dimensions))
+            return more(variables.get(base, UNKNOWN), constant(int(dimensions) if sign == " + " else -int(dimensions)))
     return variables.get(rank, UNKNOWN)
 
 
@@ -80,29 +80,23 @@ def _reduced(frame: Frame, ranks: list[Value], given: Given) -> Value:
     if dimensions is rank:
         return constant(0) if rank is not UNKNOWN or "dim" not in given else UNKNOWN
     exact = number(dimensions)
-    return UNKNOWN if exact is None else more(rank, -exact)
+    return UNKNOWN if exact is None else more(rank, constant(-exact))
 
 
 def _squeezed(frame: Frame, ranks: list[Value], given: Given) -> Value:
     rank = ranks[0] if ranks else UNKNOWN
-    before, dimensions = number(rank), number(_dimensions(frame, given, rank))
-    if before is None or dimensions is None:
-        return UNKNOWN
-    return POSITIVE if before > dimensions else constant(0) if before == 0 else UNKNOWN
+    return squeezed(rank, _dimensions(frame, given, rank))
 
 
 def _product(_: Frame, ranks: list[Value], given: Given) -> Value:
-    known = [exact for each in ranks[:2] if (exact := number(each)) is not None]
-    if len(known) < 2:
-        return POSITIVE if any(exact > 1 for exact in known) else UNKNOWN
-    return constant(max(known) - (0 if min(known) > 1 else 1)) if max(known) > 1 else constant(0)
+    return product(ranks[0], ranks[1]) if len(ranks) > 1 else UNKNOWN
 
 
 def _loss(_: Frame, ranks: list[Value], given: Given) -> Value:
     how = _argument(given, "reduction")
     if "reduce" in given or "size_average" in given or (how is not None and not isinstance(how, Constant)):
         return UNKNOWN
-    return highest(ranks) if isinstance(how, Constant) and how.value == "none" else constant(0)
+    return highest(*ranks) if isinstance(how, Constant) and how.value == "none" else constant(0)
 
 
 def _equation(_: Frame, ranks: list[Value], given: Given) -> Value:
@@ -126,7 +120,7 @@ def _pattern(_: Frame, ranks: list[Value], given: Given) -> Value:
 
 
 def _broadcast(_: Frame, ranks: list[Value], given: Given) -> Value:
-    return highest(ranks)
+    return highest(*ranks)
 
 
 def _positive(_: Frame, ranks: list[Value], given: Given) -> Value:

@@ -51,10 +51,10 @@ def from_data(call: CallSite) -> Value:
     frame, data = call.frame, call.argument(0, "data")
     where = call.given(99, "device")
     rank = rank_of_data(frame, data)
+    own = device_of_data(frame, data)
     if where is None or where is NONE:
-        found = device_of_data(frame, data)
-        return tensor(found, rank, NONE, source_of(frame, data) if isinstance(data, Tensor) else frame.source())
-    return tensor(denoted(where, default_device(frame)), rank, NONE, frame.source())
+        return tensor(own, rank, NONE, source_of(frame, data) if isinstance(data, Tensor) else frame.source())
+    return tensor(denoted(where, own), rank, NONE, frame.source())
 
 
 def device_of_data(frame: Frame, data: Value) -> Value:
@@ -197,9 +197,10 @@ def new_tensor(call: CallSite) -> Value:
     """Return a tensor of data where another one is."""
     frame, where = call.frame, call.arguments.named.get("device")
     rank = rank_of_data(frame, call.argument(0, "data"))
+    own = device_of(frame, call.receiver)
     if where is None or where is NONE:
-        return tensor(device_of(frame, call.receiver), rank, NONE, source_of(frame, call.receiver))
-    return tensor(denoted(where, default_device(frame)), rank, NONE, frame.source())
+        return tensor(own, rank, NONE, source_of(frame, call.receiver))
+    return tensor(denoted(where, own), rank, NONE, frame.source())
 
 
 @handles("torch.nn.utils.rnn.pad_sequence")

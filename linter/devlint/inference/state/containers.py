@@ -176,9 +176,9 @@ def one_element(frame: Frame, value: Value) -> Value:
         held = frame.heap.get(value, ELEMENT)
         return UNKNOWN if held is None or value.kind == ENVIRONMENT else held
     if isinstance(value, Tensor):
-        return tensor(value.device, ranks.more(value.rank, -1), NONE, value.source)
+        return tensor(value.device, ranks.more(value.rank, constant(-1)), NONE, value.source)
     if isinstance(value, Array):
-        return array(ranks.more(value.rank, -1))
+        return array(ranks.more(value.rank, constant(-1)))
     if isinstance(value, (Root, Symbol)):
         added = frame.heap.get(value, APPENDED)
         first = symbol(value, ELEMENT)
@@ -280,11 +280,10 @@ def rank_of_item(rank: Value, index: Value) -> Value:
         else:
             return POSITIVE if kept or added else UNKNOWN
     exact = ranks.number(rank)
-    if exact is not None:
-        return constant(exact - taken + added) if exact >= taken else UNKNOWN
-    if is_symbolic(rank) and not kept and not added:
-        return ranks.more(rank, -taken)
-    return POSITIVE if kept or added else UNKNOWN
+    if exact is not None and exact < taken:
+        return UNKNOWN
+    left = ranks.more(rank, constant(added - taken))
+    return ranks.some(left) if kept or added else left
 
 
 def set_item(frame: Frame, owner: Value, index: Value, value: Value) -> None:
@@ -338,7 +337,7 @@ def append(frame: Frame, owner: Value, values: tuple[Value, ...]) -> None:
     if not isinstance(owner, Instance):
         return
     held = heap.get(owner, ITEMS)
-    if isinstance(held, Tuple) and not frame.loops and len(held.items) + len(values) <= MOST_ITEMS:
+    if isinstance(held, Tuple) and not frame.repeats and len(held.items) + len(values) <= MOST_ITEMS:
         heap.put(owner, ITEMS, pack(*held.items, *values))
         return
     known = held.items if isinstance(held, Tuple) else (heap.get(owner, ELEMENT) or BOTTOM,)

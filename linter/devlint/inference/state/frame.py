@@ -10,7 +10,7 @@ from devlint.inference.values.code import Body, ClassCode, FileCode
 from devlint.inference.values.data import Answer, Finding, Place, Question, Requirement, Summary
 from devlint.inference.values.folding import fold, truth
 from devlint.inference.values.joins import either
-from devlint.inference.values.objects import Instance, Site, instance, site
+from devlint.inference.values.objects import Function, Instance, Site, instance, site
 from devlint.inference.values.tensors import Source, source
 from devlint.inference.values.terms import (
     BOTTOM,
@@ -75,11 +75,16 @@ class State:
 
 @final
 class Loop:
-    """The states in which a loop is left, and those in which its next turn begins."""
+    """The states in which a loop is left, and those in which its next turn begins.
 
-    __slots__ = ("breaks", "continues")
+    Attributes:
+        repeats: whether its body is executed for any number of turns, and not element by element.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("breaks", "continues", "repeats")
+
+    def __init__(self, repeats: bool) -> None:
+        self.repeats = repeats
         self.breaks: list[State] = []
         self.continues: list[State] = []
 
@@ -102,6 +107,10 @@ class Oracle:
     def answer(self, question: Question) -> Answer:
         """Return what is known of a term; None if nobody knows."""
         raise NotImplementedError
+
+    def own_answer(self, question: Question) -> Answer:
+        """Return what the caller knows of a term by itself, without asking its own caller."""
+        return self.answer(question)
 
 
 @final
@@ -171,6 +180,10 @@ class Engine:
 
     def call(self, frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> Value:
         """Execute a call and return its result."""
+        raise NotImplementedError
+
+    def call_function(self, frame: Frame, called: Function, arguments: Arguments, span: ir.Span) -> Value:
+        """Return what a function of the project gives, and do what it does."""
         raise NotImplementedError
 
     def read(self, frame: Frame, owner: Value, name: str, span: ir.Span) -> Value:
@@ -319,6 +332,11 @@ class Frame:
     def is_live(self) -> bool:
         """Whether this point is reached."""
         return self.state.is_live
+
+    @property
+    def repeats(self) -> bool:
+        """Whether this point is reached any number of times."""
+        return any(loop.repeats for loop in self.loops)
 
     def leave(self) -> None:
         """Nothing behind this point is reached."""

@@ -117,15 +117,10 @@ def _of_term(frame: Frame, value: Term) -> Value:
     if name == "ite":
         return either(parts[0], device_of(frame, parts[1]), device_of(frame, parts[2]))
     if name in ARITHMETIC or name in COMPARISONS or name == "neg":
-        return shared_device(frame, list(parts))
+        return devices.meet([device_of(frame, each) for each in parts], [rank_of(frame, each) for each in parts])
     if name in ("format", "len", "not", "and", "or", "is") or name.startswith("text "):
         return NO_DEVICE
     return term("device_of", value)
-
-
-def shared_device(frame: Frame, operands: list[Value]) -> Value:
-    """Return the device of the result of an operation on values, of which those with rank 0 may be elsewhere."""
-    return devices.meet([device_of(frame, each) for each in operands], [rank_of(frame, each) for each in operands])
 
 
 def device_of_module(frame: Frame, value: Value, depth: int = 0) -> Value:
@@ -223,7 +218,7 @@ def rank_of(frame: Frame, value: Value) -> Value:
             test, then, orelse = value.arguments
             return either(test, rank_of(frame, then), rank_of(frame, orelse))
         if value.operator in ARITHMETIC or value.operator in COMPARISONS:
-            return ranks.highest([rank_of(frame, each) for each in value.arguments])
+            return ranks.highest(*[rank_of(frame, each) for each in value.arguments])
         return term("rank_of", value)
     return UNKNOWN
 

@@ -110,6 +110,10 @@ class Summaries:
             found = self._cases[body] = Cases()
         return found
 
+    def is_active(self, body: Body) -> bool:
+        """Whether a body is being executed."""
+        return any(each.body is body for each in self._active)
+
     def apart(self) -> list[Active]:
         """Begin with nothing being executed, as for a file, and return what to go back to."""
         before, self._active = self._active, []
@@ -150,7 +154,7 @@ class Summaries:
         """Whether a recursive call is the case that is being executed: its caller knows no other answers."""
         frame = active.frame
         return frame is None or all(
-            oracle.answer(question) == answer for question, answer in list(frame.answers.items())
+            oracle.own_answer(question) == answer for question, answer in list(frame.answers.items())
         )
 
     def _rest_on(self, active: Active) -> None:

@@ -1,7 +1,8 @@
 """Devices as values: which certainly differ, which one operands share, which one a value names.
 
 A device is a `Device`, NO_DEVICE for what is no tensor, a symbol or term that stands for one, alternatives of these, or
-UNKNOWN. The terms: `denoted(v, d)` is the device that `v` names, or `d` if it is None; `meet(a, r, b, s)` the one that
+UNKNOWN. The terms: `denoted(v, d)` is the device that `v` names, or `d` if it is None; `target(v, d)` where
+`x.to(v)` is for an x on d; `meet(a, r, b, s)` the one that
 operands on a and b with the ranks r and s share; `ite(t, a, b)` one of two.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from devlint.inference.values.joins import either, join_all
+from devlint.inference.values.objects import Library
 from devlint.inference.values.tensors import ACCELERATOR, CPU, Alternatives, Device, Tensor, device, options
 from devlint.inference.values.terms import (
     FALSE,
@@ -111,6 +113,20 @@ def denoted(value: Value, default: Value) -> Value:
         test, then, orelse = value.arguments
         return either(test, denoted(then, default), denoted(orelse, default))
     return term("denoted", value, default) if is_symbolic(value) else UNKNOWN
+
+
+def target(value: Value, own: Value) -> Value:
+    """Return where `x.to(value)` is, for what is on `own`: None and a dtype move nothing."""
+    if value is NONE or isinstance(value, Library):
+        return own
+    if isinstance(value, Alternatives):
+        return join_all([target(each, own) for each in value.options])
+    if isinstance(value, Term) and value.operator == "ite":
+        test, then, orelse = value.arguments
+        return either(test, target(then, own), target(orelse, own))
+    if is_symbolic(value) and not (isinstance(value, Term) and value.operator in ("denoted", "meet")):
+        return term("target", value, own)
+    return denoted(value, own)
 
 
 def device_type(where: Value) -> Value:

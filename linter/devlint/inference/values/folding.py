@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from devlint.inference.values import devices, ranks
-from devlint.inference.values.joins import either, join, join_all
+from devlint.inference.values.joins import earlier, either, join_all
 from devlint.inference.values.objects import (
     Bound,
     ClassValue,
@@ -110,6 +110,8 @@ def fold(name: str, *arguments: Value) -> Value:
         return _identity(first, arguments[1])
     if name == "denoted":
         return devices.denoted(first, arguments[1])
+    if name == "target":
+        return devices.target(first, arguments[1])
     if name == "meet":
         return devices.meet(list(arguments[::2]), list(arguments[1::2]))
     if name == "device_type":
@@ -117,10 +119,10 @@ def fold(name: str, *arguments: Value) -> Value:
     if name == "is_of_type":
         kind = arguments[1]
         return devices.is_of_type(first, str(kind.value)) if isinstance(kind, Constant) else NUMBER
-    if name == "highest":
-        return ranks.highest(list(arguments))
-    if name == "more":
-        return ranks.more(first, ranks.number(arguments[1]) or 0)
+    if name in ranks.OPERATIONS:
+        return ranks.OPERATIONS[name](*arguments)
+    if name == "earlier":
+        return earlier(first, arguments[1])
     if name == "format":
         return _formatted(arguments)
     if name == "neg":
@@ -134,7 +136,7 @@ def fold(name: str, *arguments: Value) -> Value:
 
 def _spread(name: str, arguments: tuple[Value, ...]) -> Value | None:
     """Return the result by the parts of an argument that is one of several; None if no argument is, or two are."""
-    several = [n for n, each in enumerate(arguments) if _is_several(each)]
+    several = [n for n, each in enumerate(arguments) if is_several(each)]
     if len(several) != 1:
         return NUMBER if len(several) > 1 and name in COMPARISONS else UNKNOWN if len(several) > 1 else None
     place = several[0]
@@ -148,7 +150,8 @@ def _spread(name: str, arguments: tuple[Value, ...]) -> Value | None:
     return join_all([at(each) for each in options(value)])
 
 
-def _is_several(value: Value) -> bool:
+def is_several(value: Value) -> bool:
+    """Whether a value is one of several, by a test or by one that nobody knows."""
     return isinstance(value, Alternatives) or (isinstance(value, Term) and value.operator == "ite")
 
 
@@ -281,6 +284,8 @@ def _same_device(name: str, one: Value, two: Value) -> Value:
 
 
 def _arithmetic(name: str, one: Value, two: Value) -> Value:
+    if name.endswith("=") and not is_symbolic(one):
+        return fold(name[:-1], one, two)
     if isinstance(one, Constant) and isinstance(two, Constant):
         return _computed(ARITHMETIC[name], name, (one, two)) if name in ARITHMETIC else UNKNOWN
     if name == "+" and isinstance(one, Tuple) and isinstance(two, Tuple):
@@ -351,4 +356,4 @@ def _computed(function: Callable[..., Any], name: str, arguments: tuple[Value, .
     return constant(found) if isinstance(found, (bool, int, float, complex, str, bytes)) else UNKNOWN
 
 
-__all__ = ["ARITHMETIC", "COMPARISONS", "TEXT_METHODS", "filled", "fold", "join", "percent", "truth"]
+__all__ = ["ARITHMETIC", "COMPARISONS", "TEXT_METHODS", "filled", "fold", "percent", "truth"]

@@ -98,11 +98,15 @@ def either(test: Value, then: Value, orelse: Value) -> Value:
 
 def earlier(one: Value, two: Value) -> Value:
     """Return which of two sources of a device is told: a known one, and of two the first in the text."""
+    if one is two or two is NONE:
+        return one
+    if one is NONE:
+        return two
     if isinstance(one, Source) and isinstance(two, Source):
         return min(one, two, key=_text)
-    if one is NONE or isinstance(two, Source):
-        return two
-    return one
+    first, second = sorted((one, two), key=_text)
+    found = term("earlier", first, second)
+    return (one if isinstance(one, Source) else two) if found is UNKNOWN else found
 
 
 def _text(value: Value) -> str:

@@ -1,10 +1,14 @@
 """Ranks as values: a constant, POSITIVE, a symbol or term that stands for one, alternatives of these, or UNKNOWN.
 
-The terms: `highest(a, b)` is the rank of operands that were broadcast, `more(r, n)` a rank with n dimensions more, and
-with a negative n fewer.
+The terms: `highest(a, b)` is the rank of operands that were broadcast, `more(r, n)` a rank with n dimensions more and
+with a negative n fewer, `some(r)` a rank that is above 0 whatever r is, `product(a, b)` that of a product of matrices,
+and `squeezed(r, n)` what is left of r if n dimensions are taken out that have size 1.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from devlint.inference.values.joins import either, join_all
 from devlint.inference.values.tensors import Alternatives
@@ -25,28 +29,44 @@ def is_positive(rank: Value) -> bool:
     if isinstance(rank, Term) and rank.operator == "highest":
         return any(map(is_positive, rank.arguments))
     exact = number(rank)
-    return rank is POSITIVE or (exact is not None and exact > 0)
+    is_some = isinstance(rank, Term) and rank.operator == "some"
+    return is_some or rank is POSITIVE or (exact is not None and exact > 0)
 
 
-def more(rank: Value, dimensions: int) -> Value:
-    """Return a rank with so many dimensions more; none has less than 0."""
-    exact = number(rank)
-    if exact is not None:
-        return constant(max(exact + dimensions, 0))
-    if not dimensions:
-        return rank
-    if rank is POSITIVE:
-        return POSITIVE if dimensions > 0 else UNKNOWN
+def _by_parts(name: str, rank: Value, *others: Value) -> Value:
+    """Return an operation on a rank that is no number: by its alternatives, as a term, or unknown."""
     if isinstance(rank, Alternatives):
-        return join_all([more(each, dimensions) for each in rank.options])
+        return join_all([OPERATIONS[name](each, *others) for each in rank.options])
     if isinstance(rank, Term) and rank.operator == "ite":
         test, then, orelse = rank.arguments
-        return either(test, more(then, dimensions), more(orelse, dimensions))
-    found = term("more", rank, constant(dimensions)) if is_symbolic(rank) else UNKNOWN
-    return POSITIVE if found is UNKNOWN and dimensions > 0 else found
+        return either(test, OPERATIONS[name](then, *others), OPERATIONS[name](orelse, *others))
+    return term(name, rank, *others) if is_symbolic(rank) else UNKNOWN
 
 
-def highest(ranks: list[Value]) -> Value:
+def more(rank: Value, dimensions: Value) -> Value:
+    """Return a rank with so many dimensions more; none has less than 0."""
+    exact, added = number(rank), number(dimensions)
+    if added is None:
+        return UNKNOWN
+    if exact is not None:
+        return constant(max(exact + added, 0))
+    if not added:
+        return rank
+    if rank is POSITIVE:
+        return POSITIVE if added > 0 else UNKNOWN
+    found = _by_parts("more", rank, dimensions)
+    return some(found) if added > 0 else found
+
+
+def some(rank: Value) -> Value:
+    """Return a rank that is above 0."""
+    if number(rank) is not None or is_positive(rank):
+        return rank
+    found = _by_parts("some", rank)
+    return POSITIVE if found is UNKNOWN else found
+
+
+def highest(*ranks: Value) -> Value:
     """Return the rank of operands that were broadcast."""
     exact = [number(each) for each in ranks]
     known = [each for each in exact if each is not None]
@@ -55,11 +75,35 @@ def highest(ranks: list[Value]) -> Value:
     symbols = list(dict.fromkeys([each for each, value in zip(ranks, exact, strict=True) if value != 0]))
     if len(symbols) == 1:
         return symbols[0]
-    if any(map(is_positive, symbols)) and not all(is_symbolic(each) or number(each) is not None for each in symbols):
-        return POSITIVE
-    found = (
-        term("highest", *symbols)
-        if symbols and all(is_symbolic(s) or number(s) is not None for s in symbols)
-        else UNKNOWN
-    )
+    is_exact = all(is_symbolic(each) or number(each) is not None for each in symbols)
+    found = term("highest", *symbols) if symbols and is_exact else UNKNOWN
     return POSITIVE if found is UNKNOWN and any(map(is_positive, symbols)) else found
+
+
+def product(one: Value, two: Value) -> Value:
+    """Return the rank of a product of matrices, of which one may be a vector."""
+    first, second = number(one), number(two)
+    if first is not None and second is not None:
+        high, low = max(first, second), min(first, second)
+        return constant(0 if high < 2 else high - (low < 2))
+    if all(is_symbolic(each) or number(each) is not None for each in (one, two)):
+        return term("product", one, two)
+    return POSITIVE if any(exact is not None and exact > 1 for exact in (first, second)) else UNKNOWN
+
+
+def squeezed(rank: Value, dimensions: Value) -> Value:
+    """Return the rank that is left if some dimensions are taken out that have size 1."""
+    before, taken = number(rank), number(dimensions)
+    if before is None or taken is None:
+        return _by_parts("squeezed", rank, dimensions) if taken is not None or is_symbolic(dimensions) else UNKNOWN
+    return POSITIVE if before > taken else constant(0) if before == 0 else UNKNOWN
+
+
+OPERATIONS: Final[Mapping[str, Callable[..., Value]]] = {
+    "highest": highest,
+    "more": more,
+    "some": some,
+    "product": product,
+    "squeezed": squeezed,
+}
+"""What folds a term of this page, by its name."""

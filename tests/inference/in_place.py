@@ -1,0 +1,131 @@
+"""`python -m tests.inference.in_place N SEED`: a summary applied equals the body executed with the caller's values.
+
+Each of N random programs is checked twice: with summaries, and with each call executed in the place where it stands,
+with the caller's values, heap and questions. Both must leave the same values in all names of the program, and must find
+the same requirements broken. Only a recursive call is a summary in both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from devlint.frontend import ir
+from devlint.inference.calls.arguments import bound
+from devlint.inference.solve import Solver
+from devlint.inference.state.frame import Arguments, Frame, State
+from devlint.inference.state.where import device_of
+from devlint.inference.summaries.make import enter, leave, run
+from devlint.inference.values.objects import Function
+from devlint.inference.values.terms import UNKNOWN, Root, Value
+from devlint.project import Project
+from devlint.torchlib import catalogue
+
+from tests.differential.definitions import generate
+
+
+class InPlace(Solver):
+    """Executes a called function in the place of the call."""
+
+    def call_function(self, frame: Frame, called: Function, arguments: Arguments, span: ir.Span) -> Value:
+        """Execute the body with the caller's values; a body that is being executed has a summary."""
+        if called.body in _INSIDE or self.summaries.is_active(called.body):
+            return super().call_function(frame, called, arguments, span)
+        given = bound(frame, called.body, called.environment, arguments)
+        inner = Frame(self, called.body, frame.oracle, frame.heap, frame.site(span))
+        inner.state = State({}, frame.heap, True, frame.state.passed)
+        inner.answers, inner.kinds = frame.answers, frame.kinds
+        inner.requirements, inner.findings = frame.requirements, frame.findings
+        inner.path, inner.in_handler = frame.path, frame.in_handler
+        inner.around = called.environment
+        _OUTER[inner] = _OUTER.get(frame, frame)
+        _INSIDE.append(called.body)
+        try:
+            enter(inner, given)
+            run(inner)
+        finally:
+            _INSIDE.pop()
+        if not inner.exits:
+            frame.leave()
+            return UNKNOWN
+        value, heap, passed = leave(inner)
+        frame.state = State(frame.state.names, heap, True, passed)
+        return value
+
+    def global_value(self, frame: Frame, symbol: Root) -> Value:
+        """Return what a global is for the frame in whose place the body is executed."""
+        return super().global_value(_OUTER.get(frame, frame), symbol)
+
+
+_SOURCE = re.compile(r"earlier\([^()]*\)|[^ (]*\.py:\d+:\d+|[^ (]*#source")
+"""What decided a device: which of several operands is told is no part of the law."""
+
+_INSIDE: list[object] = []
+_OUTER: dict[Frame, Frame] = {}
+
+
+class Outcome(NamedTuple):
+    """What a check of a program leaves: what is broken, and what its names hold."""
+
+    broken: frozenset[tuple[str, int, int, str, str]]
+    names: dict[str, str]
+
+
+def outcome(kind: type[Solver], path: Path) -> Outcome:
+    """Return the outcome of a check."""
+    project = Project(path.parent)
+    source = project.source(path)
+    solver = kind(project, catalogue.load())
+    findings = solver.check([source])
+    frame = solver.frame_of(source)
+    assert frame is not None
+    broken = set()
+    for found in findings:
+        place, kind_of = found.requirement.place, found.requirement.kind
+        broken.add((kind_of, place.line, place.column, found.one.device.text, found.two.device.text))
+    names = {name: f"{value.text} on {device_of(frame, value).text}" for name, value in frame.state.names.items()}
+    names = {name: _SOURCE.sub("…", text) for name, text in names.items()}
+    return Outcome(frozenset(broken), names)
+
+
+def differences(count: int, seed: int) -> Iterator[str]:
+    """Yield a description of each of so many programs for which the two differ."""
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(count):
+            program = generate(seed, number)
+            path = Path(folder) / f"program_{number}.py"
+            path.write_text(program.text, encoding="utf-8")
+            _OUTER.clear()
+            applied, executed = outcome(Solver, path), outcome(InPlace, path)
+            if applied != executed:
+                told = sorted(applied.broken ^ executed.broken)
+                names = [
+                    f"{name}: {applied.names.get(name)} / {executed.names.get(name)}"
+                    for name in sorted(applied.names.keys() | executed.names.keys())
+                    if applied.names.get(name) != executed.names.get(name)
+                ]
+                yield "\n".join([f"program {program.name}:", *map(str, told), *names, program.text])
+            path.unlink()
+
+
+def main() -> int:
+    """Return 1 if a summary says something else than the execution of its body."""
+    parser = argparse.ArgumentParser(prog="python -m tests.inference.in_place", description=__doc__)
+    parser.add_argument("programs", type=int, metavar="N")
+    parser.add_argument("seed", type=int, nargs="?", default=0)
+    arguments = parser.parse_args()
+    found = 0
+    for text in differences(arguments.programs, arguments.seed):
+        found += 1
+        print(text)
+    print(f"{found} of {arguments.programs} programs differ")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
