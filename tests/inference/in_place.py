@@ -72,7 +72,7 @@ _OUTER: dict[Frame, Frame] = {}
 class Outcome(NamedTuple):
     """What a check of a program leaves: what is broken, and what its names hold."""
 
-    broken: frozenset[tuple[str, int, int, str, str]]
+    broken: frozenset[tuple[str, int, int]]
     names: dict[str, str]
 
 
@@ -87,7 +87,7 @@ def outcome(kind: type[Solver], path: Path) -> Outcome:
     broken = set()
     for found in findings:
         place, kind_of = found.requirement.place, found.requirement.kind
-        broken.add((kind_of, place.line, place.column, found.one.device.text, found.two.device.text))
+        broken.add((kind_of, place.line, place.column))
     names = {name: f"{value.text} on {device_of(frame, value).text}" for name, value in frame.state.names.items()}
     names = {name: _SOURCE.sub("…", text) for name, text in names.items()}
     return Outcome(frozenset(broken), names)

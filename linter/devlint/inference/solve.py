@@ -16,7 +16,7 @@ from devlint.inference.calls.target import call_value
 from devlint.inference.execute.expressions import operate
 from devlint.inference.execute.statements import block
 from devlint.inference.files import DONE, NEW, RUNNING, Files, Loaded
-from devlint.inference.requirements.make import note
+from devlint.inference.requirements.propagate import hand_on
 from devlint.inference.state.frame import NOBODY, Arguments, Engine, Frame, Oracle
 from devlint.inference.state.heap import Heap
 from devlint.inference.state.where import PROCESS_STATE
@@ -103,7 +103,7 @@ class Solver(Engine):
         generic = self.summaries.of(body).generic
         puts_in = Substitution(frame, {}, body.scope.span)
         for requirement in generic.requirements if generic is not None else ():
-            note(frame, puts_in.requirement(requirement))
+            hand_on(frame, puts_in.requirement(requirement), None)
         return frame.findings
 
     def _entry(self, file: FileCode, default: Value) -> Frame:

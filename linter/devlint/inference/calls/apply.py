@@ -9,7 +9,7 @@ from devlint.inference.library.signatures import prove
 from devlint.inference.requirements.propagate import hand_on
 from devlint.inference.state.containers import append, set_item
 from devlint.inference.state.frame import LARGEST_CONDITION, Arguments, Frame
-from devlint.inference.state.moves import move
+from devlint.inference.state.moves import move, set_data
 from devlint.inference.state.where import PROCESS_STATE
 from devlint.inference.values.data import Effect, Summary
 from devlint.inference.values.joins import join
@@ -84,8 +84,8 @@ def _write(frame: Frame, effect: Effect) -> None:
             set_item(frame, each, field.key, value)
         elif isinstance(each, (Root, Symbol, Instance)):
             _put(frame, each, field, value, len(owners) > 1)
-        elif isinstance(each, Tensor) and field.name == "data":
-            continue
+        elif isinstance(each, Tensor) and field.kind == "." and field.name == "data":
+            set_data(frame, each, value)
 
 
 def _put(frame: Frame, owner: Value, field: Field, value: Value, is_one_of_several: bool) -> None:

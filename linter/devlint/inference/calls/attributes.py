@@ -6,7 +6,8 @@ from typing import Final
 
 from devlint.frontend import ir
 from devlint.inference.state.frame import Arguments, Frame
-from devlint.inference.state.where import SAME_TENSOR, device_of, device_of_module, source_of
+from devlint.inference.state.moves import replace, set_data
+from devlint.inference.state.where import SAME_TENSOR, device_of, device_of_module, is_module, source_of
 from devlint.inference.stubs import TENSOR_CLASS
 from devlint.inference.values.code import ClassCode
 from devlint.inference.values.devices import device_type, is_of_type
@@ -43,6 +44,7 @@ from devlint.inference.values.terms import (
     NUMBER,
     OPTION,
     SOURCE,
+    TRUE,
     UNKNOWN,
     Constant,
     Root,
@@ -234,6 +236,8 @@ def write(frame: Frame, owner: Value, name: str, value: Value, span: ir.Span) ->
             frame.engine.call(frame, setter, Arguments([each, value], {}), span)
         elif isinstance(each, (Root, Symbol, Instance)):
             _put(frame, each, name, value, len(held) > 1)
+        elif isinstance(each, Tensor) and name == "data":
+            set_data(frame, each, value)
 
 
 def _setter(owner: Value, name: str) -> Value | None:
@@ -254,6 +258,10 @@ def _put(frame: Frame, owner: Root | Symbol | Instance, name: str, value: Value,
         if frame.engine.stubs.attribute(of, name) is not None:  # a parameter of a layer is replaced
             frame.heap.put(owner, DEVICE, value.device)
             frame.heap.put(owner, SOURCE, value.source)
+    if isinstance(value, Tensor) and value.owner is TRUE and (is_module(owner) or not isinstance(owner, Instance)):
+        owned = tensor(value.device, value.rank, owner, value.source)
+        replace(frame, {value: owned})
+        value = owned
     frame.heap.put(owner, field, value)
 
 

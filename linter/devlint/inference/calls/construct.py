@@ -42,6 +42,10 @@ def construct(frame: Frame, code: ClassCode, arguments: Arguments, span: ir.Span
     found = code.lookup("__init__")
     if isinstance(found, Function):
         frame.engine.call(frame, bound(found, made), arguments, span)
+    elif code.is_open:
+        for each in code.order:
+            for name, _ in each.scope.fields:
+                frame.heap.put(made, attribute(name), UNKNOWN)
     elif code.libraries:
         read_init = read(frame, made, "__init__", span)
         if read_init is not UNKNOWN:

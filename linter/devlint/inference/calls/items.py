@@ -17,8 +17,9 @@ from devlint.inference.values.data import (
 )
 from devlint.inference.values.joins import join_all
 from devlint.inference.values.objects import ClassValue, Function, Instance, bound
+from devlint.inference.values.ranks import number
 from devlint.inference.values.tensors import CPU, Alternatives, Array, Tensor, Tuple
-from devlint.inference.values.terms import NONE, NUMBER, UNKNOWN, Term, Value, is_symbolic
+from devlint.inference.values.terms import LAZY, NONE, NUMBER, UNKNOWN, Term, Value, is_symbolic
 
 
 def own_method(owner: Value, name: str) -> Value | None:
@@ -67,16 +68,25 @@ def set_subscript(frame: Frame, owner: Value, index: Value, value: Value, span: 
             require(frame, "[]=", [participant(frame, value, ANYWHERE), Participant(HOST, CPU)], span, ON_HOST)
         return
     parts = index.items if isinstance(index, Tuple) else (index,)
-    by_index = [each for each in parts if isinstance(each, (Tensor, Instance))]
+    by_index = [each for each in parts if isinstance(each, Instance) or _is_index(each)]
     if _proven(frame, owner) and by_index and (isinstance(value, Tensor) or is_symbolic(value)):
         require(frame, "[]=", [participant(frame, owner), participant(frame, value, ONE_ELEMENT)], span)
     set_item(frame, owner, index, value)
+
+
+def _is_index(value: Value) -> bool:
+    """Whether a tensor takes elements by their places: one without dimensions is a number."""
+    return isinstance(value, Tensor) and number(value.rank) != 0
 
 
 def iterated(frame: Frame, value: Value, span: ir.Span) -> Value:
     """Return any element of what is iterated over."""
     if isinstance(value, Alternatives):
         return join_all([iterated(frame, each, span) for each in value.options if each is not NONE])
+    lazy = frame.heap.get(value, LAZY)
+    if isinstance(lazy, Tuple):
+        handed = [iterated(frame, each, span) for each in lazy.items[1:]]
+        return frame.engine.call(frame, lazy.items[0], Arguments(handed, {}), span)
     for name in ("__iter__", "__next__", "__getitem__"):
         called = own_method(value, name)
         if called is None:

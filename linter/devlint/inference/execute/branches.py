@@ -12,6 +12,7 @@ from devlint.inference.execute.run import block
 from devlint.inference.state.containers import one_element
 from devlint.inference.state.frame import LARGEST_CONDITION, Arguments, Frame, State
 from devlint.inference.state.where import PROCESS_STATE, default_device
+from devlint.inference.values.devices import scope
 from devlint.inference.values.folding import fold
 from devlint.inference.values.joins import either
 from devlint.inference.values.objects import LIST, Instance
@@ -133,6 +134,8 @@ def try_(frame: Frame, instruction: ir.Try) -> None:
 def with_(frame: Frame, instruction: ir.With) -> None:
     """Execute a `with`: a device is the default device inside."""
     context = frame.registers[instruction.context]
+    before = default_device(frame)
+    inside = scope(context, before)
     is_device = isinstance(context, Device) or (isinstance(context, Term) and context.operator in DEVICE_TERMS)
     entered: Value = context if is_device else UNKNOWN
     called = own_method(context, "__enter__")
@@ -143,9 +146,8 @@ def with_(frame: Frame, instruction: ir.With) -> None:
     elif not is_device:
         entered = frame.unknown("context", instruction.span)
     frame.registers[instruction.result] = entered
-    before = default_device(frame)
-    if is_device:
-        frame.heap.put(PROCESS_STATE, DEVICE, context)
+    if inside is not before:
+        frame.heap.put(PROCESS_STATE, DEVICE, inside)
     block(frame, instruction.body)
-    if is_device and frame.is_live:
+    if inside is not before and frame.is_live:
         frame.heap.put(PROCESS_STATE, DEVICE, before)

@@ -10,7 +10,10 @@ from devlint.inference.execute.names import store
 from devlint.inference.execute.run import block
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.values.objects import Function, Instance, Library, Wrapped, class_value, function, wrapped
-from devlint.inference.values.terms import NONE, UNKNOWN, Value, attribute
+from devlint.inference.values.terms import NONE, UNKNOWN, Root, Value, attribute
+
+DATACLASSES: Final = frozenset({"dataclasses.dataclass", "typing.final", "functools.total_ordering"})
+"""Decorators of classes that give them no other constructor than their fields say."""
 
 WRAPPERS: Final = {
     "property": "property",
@@ -59,6 +62,10 @@ def make_class(frame: Frame, instruction: ir.MakeClass) -> None:
     """Execute the body of a class."""
     bases = [frame.registers[each.register] for each in instruction.bases if each.keyword is None and not each.unpack]
     code = frame.engine.class_of(frame, instruction.body, tuple(bases))
+    for register in instruction.decorators:
+        decorator = frame.registers[register]
+        is_plain = isinstance(decorator, (Library, Root)) and decorator.name in DATACLASSES
+        code.is_open = code.is_open or not is_plain
     registers = frame.registers
     frame.registers = [UNKNOWN] * (instruction.body.registers + 1)
     frame.namespaces.append((code, {}))

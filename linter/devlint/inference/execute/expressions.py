@@ -34,6 +34,7 @@ from devlint.inference.values.terms import (
     UNKNOWN,
     Constant,
     Symbol,
+    Term,
     Value,
     constant,
     is_symbolic,
@@ -62,6 +63,8 @@ OPERATORS: Final = {
     "==": "eq",
     "!=": "ne",
 }
+TEXTS: Final = frozenset({"format", "device_type", "type_name"})
+"""Terms that are texts."""
 REFLECTED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
@@ -297,6 +300,8 @@ def contains(frame: Frame, value: Value, owner: Value) -> Value:
             return TRUE if value in held else FALSE
         if is_symbolic(value):
             return fold("or", *[fold("==", value, each) for each in held]) if held else FALSE
+    if isinstance(owner, Term) and (owner.operator in TEXTS or owner.operator.startswith("text ")):
+        return fold("contains", owner, value)
     top = root_of(owner)
     if top is not None and isinstance(value, Constant):
         asked = term("has", owner, value) if frame.heap.get(owner, MAPPING) is None else UNKNOWN

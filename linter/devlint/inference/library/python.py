@@ -27,6 +27,7 @@ from devlint.inference.values.terms import (
     COMPUTED,
     ELEMENT,
     ITEMS,
+    LAZY,
     MACHINE,
     MAPPING,
     NONE,
@@ -186,7 +187,7 @@ def list_(call: CallSite) -> Value:
     if source is None:
         frame.heap.put(made, ITEMS, pack())
         return made
-    found = elements(frame, source)
+    found = _taken(call, source)
     if found is not None:
         fill(frame, made, list(reversed(found)) if call.name == "reversed" else list(found), True)
     else:
@@ -197,13 +198,25 @@ def list_(call: CallSite) -> Value:
     return made
 
 
+def _taken(call: CallSite, source: Value) -> tuple[Value, ...] | None:
+    """Return all elements that an iterator or a container gives, if their number is known."""
+    frame = call.frame
+    lazy = frame.heap.get(source, LAZY)
+    if not isinstance(lazy, Tuple) or len(lazy.items) != 2:
+        return elements(frame, source)
+    handed = elements(frame, lazy.items[1])
+    if handed is None or len(handed) > MOST_NUMBERS:
+        return None
+    return tuple([frame.engine.call(frame, lazy.items[0], Arguments([each], {}), call.span) for each in handed])
+
+
 @handles("tuple")
 def tuple_(call: CallSite) -> Value:
     """Return a tuple of the elements of something."""
     source = call.given(0, "")
     if source is None:
         return pack()
-    found = elements(call.frame, source)
+    found = _taken(call, source)
     return list_(call) if found is None else pack(*found)
 
 
@@ -281,17 +294,9 @@ def range_(call: CallSite) -> Value:
 
 @handles("map")
 def map_(call: CallSite) -> Value:
-    """Return what a function gives for elements."""
-    frame = call.frame
-    function, sources = call.argument(0, ""), call.arguments.positional[1:]
-    made = frame.make(LIST, call.span)
-    exact = elements(frame, sources[0]) if len(sources) == 1 else None
-    if exact is not None and len(exact) <= 4:
-        results = [frame.engine.call(frame, function, Arguments([each], {}), call.span) for each in exact]
-        fill(frame, made, results, True)
-    else:
-        handed = [frame.engine.iterated(frame, each, call.span) for each in sources]
-        fill(frame, made, [frame.engine.call(frame, function, Arguments(handed, {}), call.span)], False)
+    """Return an iterator that calls a function for each element that somebody takes."""
+    made = call.frame.make(LIST, call.span)
+    call.frame.heap.put(made, LAZY, pack(*call.arguments.positional))
     return made
 
 

@@ -57,6 +57,7 @@ from devlint.inference.values.terms import (
     UNKNOWN,
     Constant,
     Value,
+    asked,
     constant,
     is_symbolic,
 )
@@ -396,7 +397,7 @@ def _result(
     if isinstance(term, stub.NoneTerm):
         return NONE
     if isinstance(term, stub.NumberTerm):
-        return NUMBER
+        return asked(first) if isinstance(first, Tensor) or is_symbolic(first) else NUMBER
     if isinstance(term, stub.ArrayTerm):
         return array(solved.variables.get(term.rank, UNKNOWN) if term.rank is not None else UNKNOWN)
     if isinstance(term, stub.DeviceTerm):

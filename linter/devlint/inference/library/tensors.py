@@ -12,7 +12,7 @@ from devlint.inference.state.frame import Frame
 from devlint.inference.state.moves import moved
 from devlint.inference.state.where import PROCESS_STATE, default_device, device_of, rank_of, source_of
 from devlint.inference.values import ranks
-from devlint.inference.values.devices import denoted
+from devlint.inference.values.devices import denoted, type_name
 from devlint.inference.values.folding import fold
 from devlint.inference.values.joins import either
 from devlint.inference.values.objects import LIST, Instance, Library
@@ -167,7 +167,7 @@ def type_(call: CallSite) -> Value:
     """Return `x.type(t)`: a type of tensors moves, a dtype does not; `x.type()` is a text."""
     given = call.given(0, "dtype")
     if given is None:
-        return NUMBER
+        return type_name(device_of(call.frame, call.receiver))
     where = device_of_type(given)
     if where is None:
         if isinstance(call.receiver, Tensor):

@@ -14,7 +14,7 @@ from devlint.inference.values.data import (
 from devlint.inference.values.devices import differ, possible
 from devlint.inference.values.ranks import is_positive, number
 from devlint.inference.values.tensors import CPU, Alternatives
-from devlint.inference.values.terms import NO_DEVICE, REPLACED, UNKNOWN, Root, Symbol, Term, Value
+from devlint.inference.values.terms import NO_DEVICE, NONE, REPLACED, UNKNOWN, Root, Symbol, Term, Value
 
 
 def broken(requirement: Requirement) -> tuple[Participant, Participant] | None:
@@ -25,6 +25,20 @@ def broken(requirement: Requirement) -> tuple[Participant, Participant] | None:
             if differ(one.device, two.device) and not _may_read(requirement.kind, one, two):
                 return one, two
     return None
+
+
+def is_guarded(requirement: Requirement) -> bool:
+    """Whether a test that nobody can decide reads a participant: it may be what keeps the participants apart."""
+    subjects = [each.subject for each in requirement.participants if each.subject is not NONE]
+    return any(_reads(each, subjects) for each in requirement.conditions)
+
+
+def _reads(condition: Value, subjects: list[Value]) -> bool:
+    if not isinstance(condition, Term):
+        return False
+    if condition.operator == "asked" and condition.arguments[0] in subjects:
+        return True
+    return any(_reads(each, subjects) for each in condition.arguments)
 
 
 def _may_read(kind: str, one: Participant, two: Participant) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from devlint.frontend import ir
-from devlint.inference.requirements.judge import broken, is_open
+from devlint.inference.requirements.judge import broken, is_guarded, is_open
 from devlint.inference.state.frame import NOBODY, Frame
 from devlint.inference.state.where import device_of, rank_of, source_of
 from devlint.inference.values.data import (
@@ -45,7 +45,7 @@ def note(frame: Frame, requirement: Requirement) -> None:
     if two is None:
         if is_open(requirement):
             frame.requirements[requirement] = None
-    elif frame.oracle is NOBODY:
+    elif frame.oracle is NOBODY and not is_guarded(requirement):
         frame.findings[Finding(requirement, two[0], two[1])] = None
-    else:
+    elif frame.oracle is not NOBODY:
         frame.requirements[requirement] = None

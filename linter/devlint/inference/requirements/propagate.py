@@ -10,8 +10,14 @@ from devlint.inference.values.folding import truth
 from devlint.inference.values.terms import NO_DEVICE, UNKNOWN, Value, is_symbolic
 
 
-def hand_on(frame: Frame, requirement: Requirement, span: ir.Span) -> None:
-    """Judge a requirement into which the values of a call have been put; a condition that is false meets it."""
+def hand_on(frame: Frame, requirement: Requirement, span: ir.Span | None) -> None:
+    """Judge a requirement into which the values of a call have been put; a condition that is false meets it.
+
+    Args:
+        frame: of the caller.
+        requirement: with the caller's values.
+        span: of the call; None where nobody calls.
+    """
     kept: dict[Value, None] = {}
     for each in requirement.conditions:
         known = truth(each)
@@ -23,6 +29,6 @@ def hand_on(frame: Frame, requirement: Requirement, span: ir.Span) -> None:
     taking_part = [each for each in requirement.participants if each.device not in (NO_DEVICE, UNKNOWN)]
     if len(taking_part) < 2:
         return
-    chain = (frame.place(span), *requirement.chain)[:LONGEST_CHAIN]
+    chain = requirement.chain if span is None else (frame.place(span), *requirement.chain)[:LONGEST_CHAIN]
     conditions = tuple(kept)[-MOST_CONDITIONS:]
     note(frame, requirement._replace(participants=tuple(taking_part), conditions=conditions, chain=chain))

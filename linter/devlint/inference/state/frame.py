@@ -11,7 +11,7 @@ from devlint.inference.values.data import Answer, Finding, Place, Question, Requ
 from devlint.inference.values.folding import fold, truth
 from devlint.inference.values.joins import either
 from devlint.inference.values.objects import Function, Instance, Site, instance, site
-from devlint.inference.values.tensors import Source, source
+from devlint.inference.values.tensors import Source, Tensor, source
 from devlint.inference.values.terms import (
     BOTTOM,
     CLOSURE,
@@ -20,6 +20,7 @@ from devlint.inference.values.terms import (
     UNKNOWN_RESULT,
     Root,
     Value,
+    asked,
     is_symbolic,
     root,
 )
@@ -344,7 +345,7 @@ class Frame:
 
     def site(self, span: ir.Span, part: str = "") -> Site:
         """Return where an object is made that an instruction makes."""
-        return site(self.body.name, span.line, span.column, part, self.call)
+        return site(self.body.name, (span.line, span.column, span.end_line, span.end_column), part, self.call)
 
     def make(self, kind: str, span: ir.Span, of: Value = NONE, part: str = "") -> Instance:
         """Return a new object; the one that its site made before is forgotten."""
@@ -381,6 +382,8 @@ class Frame:
     def under(self, test: Value) -> tuple[Value, ...]:
         """Enter a path behind a test, and return the path to go back to."""
         before = self.path
+        if isinstance(test, Tensor):
+            test = asked(test)
         if is_symbolic(test) and test.nodes <= LARGEST_CONDITION:
             self.path = (*before, test)
         return before

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from devlint.inference.state.frame import Frame
-from devlint.inference.state.where import is_module, rank_of, registered
+from devlint.inference.state.where import device_of, is_module, rank_of, registered, source_of
 from devlint.inference.values.joins import join_all
-from devlint.inference.values.objects import DICT, ENVIRONMENT, LIBRARY, LIST, MODULE, OBJECT, SET, Instance
+from devlint.inference.values.objects import (
+    DICT,
+    ENVIRONMENT,
+    LIBRARY,
+    LIST,
+    MODULE,
+    OBJECT,
+    SET,
+    ClassValue,
+    Function,
+    Instance,
+)
 from devlint.inference.values.tensors import Alternatives, Row, Tensor, Tuple, options, pack, row, tensor
 from devlint.inference.values.terms import (
     DEVICE,
@@ -53,15 +64,50 @@ def moved(frame: Frame, value: Value, where: Value, decided: Value) -> Value:
 
 def move(frame: Frame, value: Value, where: Value, decided: Value) -> None:
     """Move a module, if it is one, in place. Of alternatives nobody knows afterwards where each is."""
-    seen: set[Value] = set()
+    seen: dict[Value, Value] = {}
     for each in options(value):
         _move(frame, each, UNKNOWN if isinstance(value, Alternatives) else where, decided, seen)
+    replace(frame, {old: new for old, new in seen.items() if isinstance(old, Tensor)})
 
 
-def _move(frame: Frame, value: Value, where: Value, decided: Value, seen: set[Value]) -> None:
+def replace(frame: Frame, new: dict[Value, Value]) -> None:
+    """Put new values in the place of tensors that change as they are: all that holds one sees the change."""
+    if not new:
+        return
+    names = frame.state.names
+    for name, value in names.items():
+        names[name] = _replaced(value, new)
+    for owner in frame.heap.objects():
+        for field, value in list(frame.heap.fields(owner).items()):
+            after = _replaced(value, new)
+            if after is not value:
+                frame.heap.put(owner, field, after)
+
+
+def _replaced(value: Value, new: dict[Value, Value]) -> Value:
+    if isinstance(value, Tensor):
+        return new.get(value, value)
+    if isinstance(value, Tuple):
+        return pack(*[_replaced(each, new) for each in value.items])
+    if isinstance(value, Row):
+        return row(value.base, tuple([(key, _replaced(each, new)) for key, each in value.entries]))
+    return value
+
+
+def set_data(frame: Frame, old: Tensor, value: Value) -> None:
+    """Execute `tensor.data = value`; of what `parameters()` has given, the module is moved."""
+    where = device_of(frame, value)
+    owner = old.owner
+    if isinstance(owner, (Instance, Root, Symbol)) and old not in frame.heap.fields(owner).values():
+        move(frame, owner, where, source_of(frame, value))
+    else:
+        replace(frame, {old: tensor(where, rank_of(frame, value), owner, source_of(frame, value))})
+
+
+def _move(frame: Frame, value: Value, where: Value, decided: Value, seen: dict[Value, Value]) -> None:
     if value in seen:
         return
-    seen.add(value)
+    seen[value] = value
     heap = frame.heap
     if isinstance(value, (Root, Symbol)):
         for owner in heap.objects():
@@ -76,6 +122,17 @@ def _move(frame: Frame, value: Value, where: Value, decided: Value, seen: set[Va
         heap.put(value, SOURCE, decided)
         if is_module(value):
             _move_parts(frame, value, where, decided, seen)
+            if isinstance(value.of, ClassValue) and isinstance(value.of.code.lookup("_apply"), Function):
+                _moves_what_it_likes(frame, value)
+
+
+def _moves_what_it_likes(frame: Frame, owner: Instance) -> None:
+    """Forget what a module holds that has its own way to move: all but what it has registered."""
+    fields = dict(frame.heap.fields(owner))
+    for field, held in fields.items():
+        is_part = is_module(held) or (isinstance(held, Tensor) and held.owner is not NONE)
+        if field.kind == "." and not is_part and registered(field.name) not in fields:
+            frame.heap.put(owner, field, UNKNOWN)
 
 
 def is_below(value: Value, top: Value) -> bool:
@@ -87,7 +144,7 @@ def is_below(value: Value, top: Value) -> bool:
     return False
 
 
-def _move_parts(frame: Frame, owner: Value, where: Value, decided: Value, seen: set[Value]) -> None:
+def _move_parts(frame: Frame, owner: Value, where: Value, decided: Value, seen: dict[Value, Value]) -> None:
     heap = frame.heap
     fields = dict(heap.fields(owner))
     for field, held in fields.items():
@@ -102,12 +159,17 @@ def _move_parts(frame: Frame, owner: Value, where: Value, decided: Value, seen: 
             heap.put(owner, field, new)
 
 
-def _relocated(frame: Frame, value: Value, where: Value, decided: Value, is_buffer: bool, seen: set[Value]) -> Value:
+def _relocated(
+    frame: Frame, value: Value, where: Value, decided: Value, is_buffer: bool, seen: dict[Value, Value]
+) -> Value:
     """Return a part of a module that was moved."""
     if isinstance(value, Tensor):
         if value.owner is NONE and not is_buffer:
             return value
-        return tensor(where, value.rank, value.owner, decided)
+        new = tensor(where, value.rank, value.owner, decided)
+        if isinstance(value.owner, (Instance, Root, Symbol)) and new is not value:
+            seen[value] = new
+        return new
     if isinstance(value, Tuple):
         return pack(*[_relocated(frame, each, where, decided, is_buffer, seen) for each in value.items])
     if isinstance(value, Row):
@@ -155,7 +217,7 @@ def _havoc_object(frame: Frame, value: Instance) -> None:
     elif value.kind == DICT:
         heap.put(value, MAPPING, row(UNKNOWN))
     elif value.kind != ENVIRONMENT:
-        _move(frame, value, UNKNOWN, NONE, set())
+        _move(frame, value, UNKNOWN, NONE, {})
 
 
 def _forget_elements(frame: Frame, value: Instance) -> None:

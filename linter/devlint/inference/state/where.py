@@ -44,6 +44,7 @@ from devlint.inference.values.terms import (
     Symbol,
     Term,
     Value,
+    attribute,
     constant,
     kept,
     root,
@@ -96,6 +97,9 @@ def _of_symbol(frame: Frame, value: Root | Symbol) -> Value:
 
     A parameter or buffer moves with the object that holds it as an attribute; an element of a list does not.
     """
+    data = frame.heap.get(value, attribute("data"))
+    if data is not None:
+        return device_of(frame, data)
     below: Value = value
     while isinstance(below, Symbol) and below.field.kind == ".":
         if below.field.name in OF_TENSORS:
@@ -118,7 +122,9 @@ def _of_term(frame: Frame, value: Term) -> Value:
         return either(parts[0], device_of(frame, parts[1]), device_of(frame, parts[2]))
     if name in ARITHMETIC or name in COMPARISONS or name == "neg":
         return devices.meet([device_of(frame, each) for each in parts], [rank_of(frame, each) for each in parts])
-    if name in ("format", "len", "not", "and", "or", "is") or name.startswith("text "):
+    if name in ("format", "len", "not", "is", "asked", "isinstance", "has", "type_name", "contains") or name.startswith(
+        "text "
+    ):
         return NO_DEVICE
     return term("device_of", value)
 
@@ -217,6 +223,8 @@ def rank_of(frame: Frame, value: Value) -> Value:
         if value.operator == "ite":
             test, then, orelse = value.arguments
             return either(test, rank_of(frame, then), rank_of(frame, orelse))
+        if value.operator == "asked":
+            return constant(0)
         if value.operator in ARITHMETIC or value.operator in COMPARISONS:
             return ranks.highest(*[rank_of(frame, each) for each in value.arguments])
         return term("rank_of", value)

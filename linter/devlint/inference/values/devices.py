@@ -129,6 +129,27 @@ def target(value: Value, own: Value) -> Value:
     return denoted(value, own)
 
 
+def scope(context: Value, before: Value) -> Value:
+    """Return the default device inside of `with context:`, which only a device changes."""
+    if isinstance(context, Device):
+        return context
+    if isinstance(context, Term) and context.operator in ("denoted", "meet"):
+        return context
+    if isinstance(context, Term) and context.operator == "ite":
+        test, then, orelse = context.arguments
+        return either(test, scope(then, before), scope(orelse, before))
+    return term("scope", context, before) if is_symbolic(context) else before
+
+
+def type_name(where: Value) -> Value:
+    """Return `x.type()` as a text, which tells whether the tensor is on a GPU."""
+    if isinstance(where, Device):
+        if where is CPU:
+            return constant("torch.FloatTensor")
+        return constant("torch.cuda.FloatTensor") if type_of(where.name) in ("cuda", "accelerator") else NUMBER
+    return term("type_name", where) if is_symbolic(where) else NUMBER
+
+
 def device_type(where: Value) -> Value:
     """Return `d.type` as a text."""
     if isinstance(where, Device):

@@ -37,6 +37,7 @@ from devlint.inference.values.terms import (
     Root,
     Term,
     Value,
+    asked,
     constant,
     is_symbolic,
     term,
@@ -112,6 +113,14 @@ def fold(name: str, *arguments: Value) -> Value:
         return devices.denoted(first, arguments[1])
     if name == "target":
         return devices.target(first, arguments[1])
+    if name == "asked":
+        return asked(first) if isinstance(first, Tensor) or is_symbolic(first) else NUMBER
+    if name == "scope":
+        return devices.scope(first, arguments[1])
+    if name == "type_name":
+        return devices.type_name(first)
+    if name == "contains":
+        return _contains(first, arguments[1])
     if name == "meet":
         return devices.meet(list(arguments[::2]), list(arguments[1::2]))
     if name == "device_type":
@@ -167,7 +176,8 @@ def _negated(value: Value) -> Value:
 def _is_test(value: Value) -> bool:
     """Whether a term is True or False, and nothing else."""
     return isinstance(value, Term) and (
-        value.operator in ("not", "is", "isinstance", "has", "is_of_type", "hasattr") or value.operator in COMPARISONS
+        value.operator in ("not", "is", "isinstance", "has", "contains", "is_of_type", "hasattr")
+        or value.operator in COMPARISONS
     )
 
 
@@ -233,6 +243,17 @@ def _formatted(parts: tuple[Value, ...]) -> Value:
     if len(texts) == 1 and isinstance(texts[0], Constant):
         return texts[0] if len(str(texts[0].value)) <= LONGEST else NUMBER
     made = term("format", *texts)
+    return NUMBER if made is UNKNOWN else made
+
+
+def _contains(owner: Value, part: Value) -> Value:
+    """Return whether a text has another one in it."""
+    if isinstance(owner, Constant) and isinstance(part, Constant):
+        return constant(str(part.value) in str(owner.value))
+    spread = _spread("contains", (owner, part))
+    if spread is not None:
+        return spread
+    made = term("contains", owner, part) if is_symbolic(owner) or is_symbolic(part) else UNKNOWN
     return NUMBER if made is UNKNOWN else made
 
 

@@ -16,33 +16,33 @@ class Site(Value):
 
     Attributes:
         body: the name of the body.
-        line, column: of the expression; `part` tells apart what one expression makes.
+        span: of the expression, as in `ir.Span`.
+        part: tells apart what one expression makes.
         call: the place of the call of the body, as a site; NONE for the body that is executed itself.
     """
 
-    __slots__ = ("body", "call", "column", "line", "part")
+    __slots__ = ("body", "call", "part", "span")
 
-    def __init__(self, body: str, line: int, column: int, part: str, call: Value) -> None:
+    def __init__(self, body: str, span: tuple[int, int, int, int], part: str, call: Value) -> None:
         super().__init__()
         self.body = body
-        self.line = line
-        self.column = column
+        self.span = span
         self.part = part
         self.call = call
 
     def _shown(self) -> str:
-        return f"{self.body}:{self.line}:{self.column}{self.part} < {self.call.text}"
+        return f"{self.body}:{':'.join(map(str, self.span))}{self.part} < {self.call.text}"
 
 
-_sites: Final[dict[tuple[str, int, int, str, Value], Site]] = {}
+_sites: Final[dict[tuple[str, tuple[int, int, int, int], str, Value], Site]] = {}
 
 
-def site(body: str, line: int, column: int, part: str = "", call: Value = NONE) -> Site:
+def site(body: str, span: tuple[int, int, int, int], part: str = "", call: Value = NONE) -> Site:
     """Return a place at which objects are made."""
-    key = (body, line, column, part, call)
+    key = (body, span, part, call)
     found = _sites.get(key)
     if found is None:
-        found = _sites[key] = Site(body, line, column, part, call)
+        found = _sites[key] = Site(body, span, part, call)
     return found
 
 
@@ -61,7 +61,7 @@ def through(where: Value, call: Value) -> Value:
 def _through(where: Value, call: Value) -> Value:
     if not isinstance(where, Site):
         return call
-    return site(where.body, where.line, where.column, where.part, _through(where.call, call))
+    return site(where.body, where.span, where.part, _through(where.call, call))
 
 
 @final

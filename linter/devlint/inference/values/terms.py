@@ -108,6 +108,8 @@ PARTS: Final = kept("parts")
 """Elements that a list certainly holds side by side: it is filled piece by piece."""
 APPENDED: Final = kept("appended")
 """What a body has appended to a list that it was handed."""
+LAZY: Final = kept("lazy")
+"""Of an iterator: a function that is called for each element, and what hands it over."""
 RECEIVER: Final = kept("receiver")
 """Of a bound method: its first argument."""
 ENVIRONMENT_OF: Final = kept("environment")
@@ -306,6 +308,12 @@ def root_of(value: Value) -> Root | None:
     if isinstance(value, Symbol):
         return value.root
     return value if isinstance(value, Root) else None
+
+
+def asked(value: Value) -> Value:
+    """Return a number or truth that is read in a tensor: nobody knows it, but which tensor was asked."""
+    found = term("asked", value)
+    return NUMBER if found is UNKNOWN else found
 
 
 def is_free(value: Value) -> bool:
