@@ -58,6 +58,7 @@ class Solver(Engine):
         self._bodies: dict[ir.Function, Body] = {}
         self._classes: dict[tuple[ir.Class, tuple[Value, ...]], ClassCode] = {}
         self._defaults: dict[tuple[Body, str], Value] = {}
+        self._called: set[Body] = set()
         self.revealed: dict[Place, Value] = {}
 
     def check(self, sources: Iterable[Source]) -> list[Finding]:
@@ -91,11 +92,12 @@ class Solver(Engine):
                 found.update(loaded.frame.findings)
         for body in self._bodies.values():
             found.update(self.summaries.of(body).findings)
-            found.update(self._of_its_own(body))
+            if body not in self._called:
+                found.update(self._of_its_own(body))
         return list(found)
 
     def _of_its_own(self, body: Body) -> dict[Finding, None]:
-        """Return what is broken in a body whoever calls it, once all files have left their globals.
+        """Return what is broken in a body that no code of the project calls, once all files have left their globals.
 
         The default device is the one of a new process, unless some code of the project changes it.
         """
@@ -282,6 +284,8 @@ class Solver(Engine):
 
     def call_function(self, frame: Frame, called: Function, arguments: Arguments, span: ir.Span) -> Value:
         """See `Engine`."""
+        if called.body is not frame.body:
+            self._called.add(called.body)
         return call_function(frame, called, arguments, span)
 
     def read(self, frame: Frame, owner: Value, name: str, span: ir.Span) -> Value:

@@ -6,7 +6,7 @@ from typing import Final
 
 from devlint.frontend import ir
 from devlint.inference.state.frame import Arguments, Frame
-from devlint.inference.state.moves import replace, set_data
+from devlint.inference.state.moves import move, replace, set_data
 from devlint.inference.state.where import SAME_TENSOR, device_of, device_of_module, is_module, source_of
 from devlint.inference.stubs import TENSOR_CLASS
 from devlint.inference.values.code import ClassCode
@@ -146,7 +146,8 @@ def _of_instance(frame: Frame, owner: Instance, name: str, span: ir.Span) -> Val
                 return inherited
         return frame.heap.get(owner, COMPUTED) or UNKNOWN
     if isinstance(owner.of, Library) and owner.kind in (MODULE, LIBRARY):
-        return _of_library(frame, owner, owner.of.name, name)
+        declared = _of_library(frame, owner, owner.of.name, name)
+        return term("attribute", owner, constant(name)) if declared is UNKNOWN and owner.kind == MODULE else declared
     return UNKNOWN if owner.kind != ENVIRONMENT else BOTTOM
 
 
@@ -238,6 +239,8 @@ def write(frame: Frame, owner: Value, name: str, value: Value, span: ir.Span) ->
             _put(frame, each, name, value, len(held) > 1)
         elif isinstance(each, Tensor) and name == "data":
             set_data(frame, each, value)
+        elif isinstance(each, Term) and each.operator == "attribute" and name == "data":  # perhaps a parameter
+            move(frame, each.arguments[0], UNKNOWN, NONE)
 
 
 def _setter(owner: Value, name: str) -> Value | None:

@@ -79,8 +79,6 @@ def initialize(frame: Frame, made: Value, name: str, arguments: Arguments, span:
     found = fitted(frame, stubs, stubs.method(name, "__init__") or (), arguments.behind(made))
     heap, is_stateless = frame.heap, stubs.is_stateless(name)
     if found is None:
-        if stubs.is_module_class(name) and not is_stateless:
-            heap.put(made, DEVICE, UNKNOWN)
         return made
     solved = solve(frame, stubs, name, found, span)
     for term in found.form.returns:
@@ -90,8 +88,7 @@ def initialize(frame: Frame, made: Value, name: str, arguments: Arguments, span:
             source = solved.sources.get(term.device, NONE)
             rank = highest(*solved.ranks) if solved.ranks else UNKNOWN
             return tensor(where, rank, TRUE if is_parameter else NONE, frame.source() if source is NONE else source)
-        if isinstance(term, ObjectTerm):
-            heap.put(made, DEVICE, UNKNOWN)
+        if isinstance(term, ObjectTerm):  # it may have no parameters: nobody tells where it is
             return made
     where = solved.devices.get("E", NO_DEVICE)
     if (

@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 from devlint.frontend import ir
 from devlint.inference.library.rank_words import result_rank
 from devlint.inference.requirements.make import participant, require
-from devlint.inference.state.containers import elements, fill, side_by_side
+from devlint.inference.state.containers import elements, fill, get, side_by_side
 from devlint.inference.state.frame import Arguments, Frame
-from devlint.inference.state.where import default_device, device_of, is_module
+from devlint.inference.state.where import default_device, device_of_module, is_module, source_of
 from devlint.inference.stubs import Stubs
 from devlint.inference.values.data import (
     ALL_DIMENSIONS,
@@ -122,11 +122,14 @@ def _bound(
         else:
             names = (parameter.name, *stub.ALTERNATIVE_NAMES.get(parameter.name, ()))
             name = next((each for each in names if parameter.kind != "positional" and each in named), None)
-            if name is None:
-                if parameter.default is None and is_complete:
-                    return None
+            if name is None and parameter.default is None and is_complete:
+                return None
+            if name is not None:
+                values = [named.pop(name)]
+            elif arguments.row is not None and any(isinstance(term, stub.DeviceTerm) for term in parameter.terms):
+                values = [get(frame, arguments.row, constant(parameter.name), NONE)]
+            else:
                 continue
-            values = [named.pop(name)]
         if not all(_fits(stubs, parameter.terms, each, is_loose) for each in values):
             return None
         given[parameter.name] = values
@@ -292,10 +295,10 @@ def _may_be_tensor(stubs: Stubs, value: Value) -> bool:
 
 
 def _take_object(frame: Frame, variable: str, value: Value, by_device: dict[str, list[Participant]]) -> None:
-    where = device_of(frame, value)
+    where = device_of_module(frame, value)
     rank = frame.heap.get(value, RANK) or POSITIVE
     exemption = ANYWHERE if number(rank) == 0 else ALL_DIMENSIONS
-    source = participant(frame, value).source
+    source = source_of(frame, value)
     by_device.setdefault(variable, []).append(Participant(MODULE, where, rank, source, exemption, value))
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias
 
 from devlint.frontend import ir
+from devlint.inference.state.containers import get
 from devlint.inference.state.frame import Arguments, Frame
-from devlint.inference.values.terms import UNKNOWN, Value
+from devlint.inference.values.terms import NONE, UNKNOWN, Value, constant
 
 
 class CallSite(NamedTuple):
@@ -33,6 +34,13 @@ class CallSite(NamedTuple):
         """Return an argument; unknown, if it is not given."""
         found = self.arguments.at(position, name)
         return UNKNOWN if found is None else found
+
+    def option(self, name: str) -> Value | None:
+        """Return an argument that has a name; what a `**` may have under it, or None if it is not given."""
+        found = self.arguments.named.get(name)
+        if found is None and self.arguments.row is not None:
+            return get(self.frame, self.arguments.row, constant(name), NONE)
+        return found
 
     def given(self, position: int, name: str) -> Value | None:
         """Return an argument, if it is given."""

@@ -49,7 +49,7 @@ def device_(call: CallSite) -> Value:
 def from_data(call: CallSite) -> Value:
     """Return a tensor of data: where the data are if they are a tensor, else on the default device."""
     frame, data = call.frame, call.argument(0, "data")
-    where = call.given(99, "device")
+    where = call.option("device")
     rank = rank_of_data(frame, data)
     own = device_of_data(frame, data)
     if where is None or where is NONE:
@@ -195,7 +195,7 @@ def get_device(call: CallSite) -> Value:
 @handles("torch.Tensor:new_tensor")
 def new_tensor(call: CallSite) -> Value:
     """Return a tensor of data where another one is."""
-    frame, where = call.frame, call.arguments.named.get("device")
+    frame, where = call.frame, call.option("device")
     rank = rank_of_data(frame, call.argument(0, "data"))
     own = device_of(frame, call.receiver)
     if where is None or where is NONE:
