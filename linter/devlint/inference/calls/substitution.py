@@ -12,7 +12,7 @@ from devlint.inference.calls.knowledge import code_of, truth_of
 from devlint.inference.state.containers import content, length_of, one_element
 from devlint.inference.state.frame import NOBODY, Frame, Oracle
 from devlint.inference.state.where import PROCESS_STATE, default_device, device_of, rank_of, source_of
-from devlint.inference.values.data import CODE, TRUTH, Answer, Participant, Question, Requirement
+from devlint.inference.values.data import LENGTH, TRUTH, Answer, Code, Participant, Question, Requirement
 from devlint.inference.values.joins import join_all
 from devlint.inference.values.objects import (
     Bound,
@@ -74,7 +74,13 @@ class Substitution(Oracle):
         value = self.value(question.term)
         if question.kind == TRUTH:
             return truth_of(self._frame, value)
-        return code_of(self._frame, value) if question.kind == CODE else length_of(self._frame, value)
+        if question.kind == LENGTH:
+            return length_of(self._frame, value)
+        found, asked = code_of(self._frame, value), question.term
+        if isinstance(asked, Symbol) and isinstance(value, (Bound, Method)) and found is not None:
+            is_own = value.receiver is self.value(asked.parent)
+            return Code(f"own {found.kind}", found.what) if is_own else found
+        return found
 
     def own_answer(self, question: Question) -> Answer:
         """Return what the caller knows of a term by itself: `n - 1 == 0` is not known where only `n != 0` is."""

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from devlint.frontend import ir
 from devlint.inference.calls.attributes import MOVES
-from devlint.inference.calls.construct import construct, construct_library
+from devlint.inference.calls.construct import construct, construct_library, initialize
 from devlint.inference.calls.items import own_method
 from devlint.inference.calls.knowledge import code_of
 from devlint.inference.library.known import TOPICS
+from devlint.inference.library.modules import BASE, CONTAINERS
 from devlint.inference.library.signatures import apply as apply_signature
 from devlint.inference.library.table import CallSite, function_handler, method_handler
 from devlint.inference.state.frame import Arguments, Frame, State
@@ -159,29 +160,30 @@ def _receiver(callee: Value) -> tuple[Value, str]:
 
 def call_code(frame: Frame, callee: Value, code: Code, arguments: Arguments, span: ir.Span) -> Value:
     """Call a symbol whose code the caller knows."""
-    what = code.what
+    kind, what = code.kind, code.what
     receiver = _receiver(callee)[0]
-    if code.kind == "several" and isinstance(what, tuple):
+    if isinstance(callee, (Root, Symbol)) and not kind.startswith("own "):
+        receiver = symbol(callee, RECEIVER)
+    kind = kind.removeprefix("own ")
+    if kind == "several" and isinstance(what, tuple):
         ways = [_calls_code(frame, callee, each, arguments, span) for each in what]
         return branches(frame, ways, NONE)
     if isinstance(what, Body):
         around = symbol(callee, ENVIRONMENT_OF) if isinstance(callee, (Root, Symbol)) and what.around else NONE
-        if code.kind == "bound":
-            first = symbol(callee, RECEIVER) if isinstance(callee, (Root, Symbol)) else receiver
-            return call_value(frame, function(what, around), arguments.behind(first), span)
+        if kind == "bound":
+            return call_value(frame, function(what, around), arguments.behind(receiver), span)
         return call_value(frame, function(what, around), arguments, span)
     if isinstance(what, ClassCode):
         return (
             construct(frame, what, arguments, span)
-            if code.kind == "class"
+            if kind == "class"
             else _call_object(frame, callee, what, arguments, span)
         )
-    if code.kind == "library":
+    if kind == "library":
         return call_library(frame, str(what), arguments, span)
-    if code.kind == "method" and isinstance(what, tuple):
-        first = symbol(callee, RECEIVER) if isinstance(callee, (Root, Symbol)) else receiver
-        return call_method(frame, method(first, str(what[0]), str(what[1])), arguments, span)
-    if code.kind == "instance" and isinstance(what, tuple):
+    if kind == "method" and isinstance(what, tuple):
+        return call_method(frame, method(receiver, str(what[0]), str(what[1])), arguments, span)
+    if kind == "instance" and isinstance(what, tuple):
         return _call_library_instance(frame, callee, str(what[1]), arguments, span)
     return call_unknown(frame, "call", arguments, span)
 
@@ -243,6 +245,9 @@ def call_method(frame: Frame, callee: Method, arguments: Arguments, span: ir.Spa
     if name in MOVES and of != "str":
         return call_move(frame, receiver, name, arguments, span)
     stubs = frame.engine.stubs
+    if name == "__init__" and of != BASE and of not in CONTAINERS and stubs.class_(of) is not None:
+        initialize(frame, receiver, of, arguments, span)
+        return NONE
     if not of:
         called = own_method(receiver, name)
         if called is not None:

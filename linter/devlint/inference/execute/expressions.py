@@ -5,19 +5,22 @@ from __future__ import annotations
 from typing import Final
 
 from devlint.frontend import ir
-from devlint.inference.calls.attributes import read
+from devlint.inference.calls.attributes import MOVES, read
 from devlint.inference.calls.evaluation import combined
 from devlint.inference.calls.items import require_index, subscript
+from devlint.inference.calls.target import target_of_move
 from devlint.inference.execute.names import load
 from devlint.inference.library.signatures import apply as apply_signature
+from devlint.inference.requirements.discards import discard
 from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.containers import append, content, elements, fill, has, one_element
 from devlint.inference.state.frame import Arguments, Frame
+from devlint.inference.state.where import device_of
 from devlint.inference.stubs import TENSOR_CLASS
 from devlint.inference.values.data import ANYWHERE, HOST, ON_CPU, ON_HOST, Participant
 from devlint.inference.values.folding import COMPARISONS, fold
 from devlint.inference.values.joins import join
-from devlint.inference.values.objects import DICT, LIST, MODULE, SET, Instance
+from devlint.inference.values.objects import DICT, LIST, MODULE, SET, Instance, Method
 from devlint.inference.values.ranks import highest
 from devlint.inference.values.tensors import CPU, Alternatives, Array, Row, Tensor, Tuple, array, pack, row
 from devlint.inference.values.terms import (
@@ -122,7 +125,22 @@ def call(frame: Frame, instruction: ir.Call) -> None:
     callee = frame.registers[instruction.function]
     arguments = _arguments(frame, instruction)
     frame.span = instruction.span
+    if instruction.discarded:
+        _discard(frame, callee, arguments, instruction.span)
     frame.registers[instruction.target] = frame.engine.call(frame, callee, arguments, instruction.span)
+
+
+def _discard(frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> None:
+    """Note a move whose result nobody takes."""
+    if isinstance(callee, Method):
+        receiver, name = callee.receiver, callee.name
+    elif isinstance(callee, Symbol) and callee.field.kind == ".":
+        receiver, name = callee.parent, callee.field.name
+    else:
+        return
+    own = device_of(frame, receiver)
+    if name in MOVES and target_of_move(frame, name, arguments, own) is not own:
+        discard(frame, name, receiver, span)
 
 
 def _arguments(frame: Frame, instruction: ir.Call) -> Arguments:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from devlint.inference.library.table import CallSite, handles
-from devlint.inference.state.containers import any_value, append, content, elements, fill, keys, one_element
+from devlint.inference.state.containers import any_value, append, content, elements, fill, keys, one_element, set_key
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.where import device_of_module, is_module, parts_of, registered, source_of
 from devlint.inference.values.joins import join
@@ -24,12 +24,14 @@ from devlint.inference.values.terms import (
     UNKNOWN,
     Constant,
     Value,
+    constant,
 )
 
 LISTS: Final = ("torch.nn.ModuleList", "torch.nn.ParameterList")
 MAPPINGS: Final = ("torch.nn.ModuleDict", "torch.nn.ParameterDict")
 SEQUENTIAL: Final = "torch.nn.Sequential"
 BASE: Final = "torch.nn.Module"
+CONTAINERS: Final = (SEQUENTIAL, *LISTS, *MAPPINGS)
 
 
 @handles(f"{BASE}:__init__")
@@ -60,7 +62,9 @@ def register(call: CallSite) -> Value:
         call.given(1, "tensor") or call.arguments.named.get("param") or call.arguments.named.get("module") or UNKNOWN
     )
     key = str(name.value) if isinstance(name, Constant) and isinstance(name.value, str) else COMPUTED.name
-    if key != COMPUTED.name:
+    if key != COMPUTED.name and call.of in MAPPINGS:
+        set_key(frame, owner, constant(key), value)
+    elif key != COMPUTED.name:
         frame.engine.write(frame, owner, key, value, call.span)
     else:
         before = frame.heap.get(owner, COMPUTED)
@@ -73,22 +77,21 @@ def register(call: CallSite) -> Value:
 # --- containers -----------------------------------------------------------------------------------------------
 
 
-@handles(SEQUENTIAL, *LISTS, *MAPPINGS)
+@handles(*CONTAINERS)
 def container(call: CallSite) -> Value:
     """Return a new container of modules or parameters."""
     made = call.frame.make(MODULE, call.span, call.frame.engine.stubs.named(call.name))
     return fill_container(call, made, call.name)
 
 
-@handles(*[f"{name}:__init__" for name in (SEQUENTIAL, *LISTS, *MAPPINGS)])
+@handles(*[f"{name}:__init__" for name in CONTAINERS])
 def initialize_container(call: CallSite) -> Value:
     """Fill the container that an object of a class of the project is."""
-    if isinstance(call.receiver, Instance):
-        fill_container(call, call.receiver, call.of)
+    fill_container(call, call.receiver, call.of)
     return NONE
 
 
-def fill_container(call: CallSite, made: Instance, name: str) -> Value:
+def fill_container(call: CallSite, made: Value, name: str) -> Value:
     """Put the arguments of a constructor into a container."""
     frame, first = call.frame, call.given(0, "modules")
     if name in MAPPINGS:
@@ -104,7 +107,7 @@ def fill_container(call: CallSite, made: Instance, name: str) -> Value:
     return made
 
 
-def _fill_sequential(call: CallSite, made: Instance) -> None:
+def _fill_sequential(call: CallSite, made: Value) -> None:
     frame, given = call.frame, call.arguments.positional
     only = given[0] if len(given) == 1 else None
     if isinstance(only, Instance) and only.kind == DICT:
@@ -153,6 +156,8 @@ def call_sequential(call: CallSite) -> Value:
     frame = call.frame
     value = call.argument(0, "input")
     found = elements(frame, call.receiver)
+    if found is not None and isinstance(call.receiver, Instance):
+        found = (*found, *[each for each in children(frame, call.receiver) if each not in found])
     if found is None:
         return frame.engine.call(frame, one_element(frame, call.receiver), Arguments([value], {}), call.span)
     for each in found:
@@ -174,8 +179,13 @@ def modules_of(frame: Frame, value: Value) -> list[Value]:
         if each not in found:
             found.append(each)
             if isinstance(each, Instance):
-                waiting.extend([part for part in parts_of(frame, each) if is_module(part)])
+                waiting.extend(children(frame, each))
     return found
+
+
+def children(frame: Frame, value: Instance) -> list[Value]:
+    """Return the modules that a module has registered itself."""
+    return list(dict.fromkeys([each for each in parts_of(frame, value) if is_module(each)]))
 
 
 @handles(*[f"{BASE}:{name}" for name in "modules named_modules children named_children".split()])
@@ -186,8 +196,7 @@ def modules(call: CallSite) -> Value:
     if not isinstance(owner, Instance):
         frame.heap.put(made, ELEMENT, UNKNOWN)
         return made
-    parts = [each for each in parts_of(frame, owner) if is_module(each)]
-    found = modules_of(frame, owner) if call.name.endswith("modules") else list(dict.fromkeys(parts))
+    found = modules_of(frame, owner) if call.name.endswith("modules") else children(frame, owner)
     named = [pack(NUMBER, each) for each in found] if call.name.startswith("named") else found
     fill(frame, made, named, True)
     return made

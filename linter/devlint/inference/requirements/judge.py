@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from devlint.inference.values.data import (
     ALL_DIMENSIONS,
+    DISCARDED,
     INDEX,
     ON_CPU,
     ONE_ELEMENT,
@@ -13,12 +14,15 @@ from devlint.inference.values.data import (
 )
 from devlint.inference.values.devices import differ, possible
 from devlint.inference.values.ranks import is_positive, number
-from devlint.inference.values.tensors import CPU, Alternatives
+from devlint.inference.values.tensors import CPU, Alternatives, Tensor
 from devlint.inference.values.terms import NO_DEVICE, NONE, REPLACED, UNKNOWN, Root, Symbol, Term, Value
 
 
 def broken(requirement: Requirement) -> tuple[Participant, Participant] | None:
     """Return two participants that break a requirement in every world; None if there are none."""
+    if requirement.kind == DISCARDED:
+        only = requirement.participants[0]
+        return (only, only) if isinstance(only.subject, Tensor) else None
     firm = [each for each in requirement.participants if is_firm(each)]
     for number_of, one in enumerate(firm):
         for two in firm[number_of + 1 :]:
@@ -60,6 +64,8 @@ def is_firm(participant: Participant) -> bool:
 
 def is_open(requirement: Requirement) -> bool:
     """Whether a caller can break a requirement: two devices are known or come from the caller, and one does."""
+    if requirement.kind == DISCARDED:
+        return depends_on_caller(requirement.participants[0].subject)
     found = {each.device for each in requirement.participants if each.device not in (UNKNOWN, NO_DEVICE)}
     speaks = [depends_on_caller(each) for each in found]
     ranks = [each.rank for each in requirement.participants if each.exemption != ALL_DIMENSIONS]

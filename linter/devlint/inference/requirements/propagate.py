@@ -5,7 +5,7 @@ from __future__ import annotations
 from devlint.frontend import ir
 from devlint.inference.requirements.make import note
 from devlint.inference.state.frame import LARGEST_CONDITION, Frame
-from devlint.inference.values.data import LONGEST_CHAIN, MOST_CONDITIONS, Requirement
+from devlint.inference.values.data import DISCARDED, LONGEST_CHAIN, MOST_CONDITIONS, Requirement
 from devlint.inference.values.folding import truth
 from devlint.inference.values.terms import NO_DEVICE, UNKNOWN, Value, is_symbolic
 
@@ -27,7 +27,9 @@ def hand_on(frame: Frame, requirement: Requirement, span: ir.Span | None) -> Non
             kept[each] = None
     kept.update(dict.fromkeys(frame.conditions()))
     taking_part = [each for each in requirement.participants if each.device not in (NO_DEVICE, UNKNOWN)]
-    if len(taking_part) < 2:
+    if requirement.kind == DISCARDED:
+        taking_part = list(requirement.participants)
+    elif len(taking_part) < 2:
         return
     chain = requirement.chain if span is None else (frame.place(span), *requirement.chain)[:LONGEST_CHAIN]
     conditions = tuple(kept)[-MOST_CONDITIONS:]

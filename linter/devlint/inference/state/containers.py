@@ -145,10 +145,10 @@ def elements(frame: Frame, value: Value) -> tuple[Value, ...] | None:
     """Return the elements of what is iterated over, if their number is known."""
     if isinstance(value, Tuple):
         return value.items
+    held = frame.heap.get(value, ITEMS)
+    if isinstance(held, Tuple):
+        return held.items
     if isinstance(value, Instance):
-        held = frame.heap.get(value, ITEMS)
-        if isinstance(held, Tuple):
-            return held.items
         known = keys(frame, value) if value.kind == DICT else None
         return None if known is None else tuple([key for key, _ in known])
     if isinstance(value, (Root, Symbol)) and not frame.heap.fields(value):
@@ -217,7 +217,7 @@ def item(frame: Frame, value: Value, index: Value) -> Value:
         held = frame.heap.get(value, ITEMS)
         if isinstance(held, Tuple):
             return _item_of_tuple(held, index)
-        return one_element(frame, value) if value.kind in (LIST, SET, MODULE) and index is not SLICE else UNKNOWN
+        return one_element(frame, value) if value.kind != DICT and index is not SLICE else UNKNOWN
     if isinstance(value, (Root, Symbol)):
         return _item_of_symbol(frame, value, index)
     if isinstance(value, Alternatives):
@@ -295,7 +295,9 @@ def set_item(frame: Frame, owner: Value, index: Value, value: Value) -> None:
         elif owner.kind in (LIST, SET, MODULE):
             _set_list_item(frame, owner, index, value)
     elif isinstance(owner, (Root, Symbol)):
-        if _is_fixed(index):
+        if heap.get(owner, MAPPING) is not None:
+            set_key(frame, owner, index, value)
+        elif _is_fixed(index):
             heap.put(owner, element(index), value)
         else:
             heap.put(owner, APPENDED, join(heap.get(owner, APPENDED) or BOTTOM, value))
@@ -319,7 +321,7 @@ def _set_list_item(frame: Frame, owner: Instance, index: Value, value: Value) ->
     heap.put(owner, ELEMENT, join(known, value))
 
 
-def fill(frame: Frame, owner: Instance, items: list[Value], is_exact: bool) -> None:
+def fill(frame: Frame, owner: Value, items: list[Value], is_exact: bool) -> None:
     """Make the content of a new list: items, whose number is known, or each of which it may have several times."""
     if is_exact and len(items) <= MOST_ITEMS:
         frame.heap.put(owner, ITEMS, pack(*items))
@@ -331,12 +333,12 @@ def fill(frame: Frame, owner: Instance, items: list[Value], is_exact: bool) -> N
 def append(frame: Frame, owner: Value, values: tuple[Value, ...]) -> None:
     """Add elements behind those of a list; in a loop, nobody counts them."""
     heap = frame.heap
-    if isinstance(owner, (Root, Symbol)):
+    held = heap.get(owner, ITEMS)
+    if isinstance(owner, (Root, Symbol)) and not isinstance(held, Tuple):
         heap.put(owner, APPENDED, join_all([heap.get(owner, APPENDED) or BOTTOM, *values]))
         return
-    if not isinstance(owner, Instance):
+    if not isinstance(owner, (Instance, Root, Symbol)):
         return
-    held = heap.get(owner, ITEMS)
     if isinstance(held, Tuple) and not frame.repeats and len(held.items) + len(values) <= MOST_ITEMS:
         heap.put(owner, ITEMS, pack(*held.items, *values))
         return
@@ -346,7 +348,7 @@ def append(frame: Frame, owner: Value, values: tuple[Value, ...]) -> None:
     heap.put(owner, ELEMENT, join_all([*known, *values]))
 
 
-def _note_parts(frame: Frame, owner: Instance, values: list[Value]) -> None:
+def _note_parts(frame: Frame, owner: Value, values: list[Value]) -> None:
     held = frame.heap.get(owner, PARTS)
     known = held.items if isinstance(held, Tuple) else ()
     parts = [each for each in dict.fromkeys((*known, *values)) if isinstance(each, Tensor) or is_symbolic(each)]

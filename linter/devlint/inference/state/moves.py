@@ -10,7 +10,6 @@ from devlint.inference.values.objects import (
     ENVIRONMENT,
     LIBRARY,
     LIST,
-    MODULE,
     OBJECT,
     SET,
     ClassValue,
@@ -151,7 +150,7 @@ def _move_parts(frame: Frame, owner: Value, where: Value, decided: Value, seen: 
         if field.kind == "." and not isinstance(held, Tuple):
             is_buffer = registered(field.name) in fields
             new = _relocated(frame, held, where, decided, is_buffer, seen)
-        elif field in (ITEMS, ELEMENT, MAPPING, PARTS) and isinstance(owner, Instance) and owner.kind == MODULE:
+        elif field in (ITEMS, ELEMENT, MAPPING, PARTS) and is_module(owner):
             new = _relocated(frame, held, where, decided, False, seen)
         else:
             continue

@@ -180,7 +180,7 @@ def parts_of(frame: Frame, value: Instance) -> list[Value]:
     for field, held in fields.items():
         if field.kind == "." and not isinstance(held, Tuple):
             found += [each for each in _each(held) if _is_registered(fields, field, each)]
-        elif field in (ITEMS, ELEMENT, MAPPING) and value.kind == MODULE:
+        elif field in (ITEMS, ELEMENT, MAPPING) and is_module(value):
             found += [each for each in _each(held) if not isinstance(each, Constant)]
     return found
 

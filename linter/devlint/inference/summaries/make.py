@@ -5,6 +5,7 @@ from __future__ import annotations
 from devlint.inference.calls.arguments import keywords, parameter, variadic
 from devlint.inference.execute.names import store
 from devlint.inference.execute.statements import block
+from devlint.inference.requirements.discards import settle
 from devlint.inference.state.frame import Engine, Exit, Frame, Oracle
 from devlint.inference.state.heap import Heap
 from devlint.inference.values.code import Body
@@ -57,6 +58,7 @@ def enter(frame: Frame, given: dict[Value, Value]) -> None:
 def run(frame: Frame) -> None:
     """Execute the instructions; the end of a function returns None."""
     block(frame, frame.body.scope.body)
+    settle(frame)
     if frame.is_live:
         frame.exits.append(Exit(NONE, frame.state, ()))
 
