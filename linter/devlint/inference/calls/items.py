@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from devlint.frontend import ir
+from devlint.inference.calls.attributes import read
 from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.containers import item, one_element, set_item
 from devlint.inference.state.frame import Arguments, Frame
@@ -16,7 +17,7 @@ from devlint.inference.values.data import (
     Participant,
 )
 from devlint.inference.values.joins import join_all
-from devlint.inference.values.objects import ClassValue, Function, Instance, bound
+from devlint.inference.values.objects import LIBRARY, ClassValue, Function, Instance, bound
 from devlint.inference.values.ranks import number
 from devlint.inference.values.tensors import CPU, Alternatives, Array, Tensor, Tuple
 from devlint.inference.values.terms import LAZY, NONE, NUMBER, UNKNOWN, Term, Value, is_symbolic
@@ -33,6 +34,10 @@ def subscript(frame: Frame, owner: Value, index: Value, span: ir.Span) -> Value:
     called = own_method(owner, "__getitem__")
     if called is not None:
         return frame.engine.call(frame, called, Arguments([index], {}), span)
+    if isinstance(owner, Instance) and owner.kind == LIBRARY:
+        held = read(frame, owner, "__getitem__", span)
+        if held is not UNKNOWN:
+            return frame.engine.call(frame, held, Arguments([index], {}), span)
     return item(frame, owner, index)
 
 
@@ -98,4 +103,8 @@ def iterated(frame: Frame, value: Value, span: ir.Span) -> Value:
         if follows is not None:
             return frame.engine.call(frame, follows, Arguments([], {}), span)
         return UNKNOWN if found is value else iterated(frame, found, span)
+    if isinstance(value, Instance) and value.kind == LIBRARY:
+        held = read(frame, value, "__iter__", span)
+        if held is not UNKNOWN:
+            return one_element(frame, frame.engine.call(frame, held, Arguments([], {}), span))
     return one_element(frame, value)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from devlint.inference.library import containers, modules, python, tensors
+from devlint.inference.library import containers, loading, modules, python, tensors
 
-TOPICS = (containers, modules, python, tensors)
+TOPICS = (containers, loading, modules, python, tensors)

@@ -108,6 +108,10 @@ PARTS: Final = kept("parts")
 """Elements that a list certainly holds side by side: it is filled piece by piece."""
 APPENDED: Final = kept("appended")
 """What a body has appended to a list that it was handed."""
+DATA: Final = kept("data")
+"""Of a data set or loader: what its items are taken from."""
+COLLATES: Final = kept("collates")
+"""Of a loader: the function that makes a batch of items."""
 LAZY: Final = kept("lazy")
 """Of an iterator: a function that is called for each element, and what hands it over."""
 RECEIVER: Final = kept("receiver")

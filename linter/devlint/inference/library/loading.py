@@ -1,0 +1,167 @@
+"""Data sets and loaders: what a batch is."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from devlint.inference.library.table import CallSite, handles
+from devlint.inference.state.containers import content, elements, fill, one_element
+from devlint.inference.state.frame import Arguments, Frame
+from devlint.inference.state.where import device_of, source_of
+from devlint.inference.values.joins import join_all
+from devlint.inference.values.objects import (
+    DICT,
+    LIBRARY,
+    LIST,
+    ClassValue,
+    Function,
+    Instance,
+    Library,
+    bound,
+    library,
+)
+from devlint.inference.values.ranks import more, some
+from devlint.inference.values.tensors import CPU, Alternatives, Array, Tensor, Tuple, pack, row, tensor
+from devlint.inference.values.terms import (
+    ABSENT,
+    COLLATES,
+    DATA,
+    ELEMENT,
+    MAPPING,
+    NONE,
+    NUMBER,
+    POSITIVE,
+    UNKNOWN,
+    Constant,
+    Value,
+    constant,
+    is_symbolic,
+)
+
+LOADER: Final = "torch.utils.data.DataLoader"
+TENSORS: Final = "torch.utils.data.TensorDataset"
+PARTS: Final = ("torch.utils.data.Subset", "torch.utils.data.ConcatDataset")
+
+
+@handles(LOADER, TENSORS, *PARTS)
+def data_set(call: CallSite) -> Value:
+    """Return a data set or a loader, which knows what its items are made of."""
+    frame = call.frame
+    made = frame.make(LIBRARY, call.span, library(call.name))
+    data = pack(*call.arguments.positional) if call.name == TENSORS else call.argument(0, "dataset")
+    frame.heap.put(made, DATA, UNKNOWN if call.arguments.spread is not None else data)
+    collates = call.given(6, "collate_fn")
+    if collates is not None:
+        frame.heap.put(made, COLLATES, collates)
+    return made
+
+
+@handles("torch.utils.data.random_split")
+def random_split(call: CallSite) -> Value:
+    """Return parts of a data set."""
+    made = call.frame.make(LIST, call.span)
+    call.frame.heap.put(made, ELEMENT, call.argument(0, "dataset"))
+    return made
+
+
+@handles(f"{LOADER}:__iter__")
+def batches(call: CallSite) -> Value:
+    """Return the batches of a loader."""
+    made = call.frame.make(LIST, call.span)
+    call.frame.heap.put(made, ELEMENT, batch(call.frame, call.receiver, call))
+    return made
+
+
+@handles(*[f"{name}:__getitem__" for name in (TENSORS, *PARTS)])
+def item(call: CallSite) -> Value:
+    """Return an item of a data set."""
+    return item_of(call.frame, call.receiver, call)
+
+
+def batch(frame: Frame, loader: Value, call: CallSite) -> Value:
+    """Return what a loader gives: items of its data set, put together."""
+    data = frame.heap.get(loader, DATA)
+    if data is None:
+        return UNKNOWN
+    found = item_of(frame, data, call)
+    collates = frame.heap.get(loader, COLLATES)
+    if collates is None or collates is NONE:
+        return collated(frame, found, call)
+    several = frame.make(LIST, call.span, NONE, "batch")
+    frame.heap.put(several, ELEMENT, found)
+    return frame.engine.call(frame, collates, Arguments([several], {}), call.span)
+
+
+def item_of(frame: Frame, data: Value, call: CallSite) -> Value:
+    """Return any item of a data set."""
+    if isinstance(data, Alternatives):
+        return join_all([item_of(frame, each, call) for each in data.options])
+    if not isinstance(data, Instance):
+        return one_element(frame, data)
+    inner = frame.heap.get(data, DATA)
+    if inner is not None:
+        is_tensors = isinstance(data.of, Library) and data.of.name == TENSORS
+        if is_tensors and isinstance(inner, Tuple):
+            return pack(
+                *[
+                    one_element(frame, each) if isinstance(each, Tensor) else _row_of(frame, each)
+                    for each in inner.items
+                ]
+            )
+        return item_of(frame, inner, call) if not is_tensors else UNKNOWN
+    if isinstance(data.of, ClassValue):
+        found = data.of.code.lookup("__getitem__")
+        if isinstance(found, Function):
+            return frame.engine.call(frame, bound(found, data), Arguments([NUMBER], {}), call.span)
+        return frame.engine.iterated(frame, data, call.span)
+    if isinstance(data.of, Library) and data.of.name.startswith("torchvision.datasets."):
+        return pack(tensor(CPU, POSITIVE, NONE, frame.source()), NUMBER)
+    return one_element(frame, data)
+
+
+def _row_of(frame: Frame, value: Value) -> Value:
+    return tensor(device_of(frame, value), UNKNOWN, NONE, source_of(frame, value)) if is_symbolic(value) else UNKNOWN
+
+
+def collated(frame: Frame, value: Value, call: CallSite, part: str = "collated") -> Value:
+    """Return what `default_collate` makes of items: numbers and arrays become tensors on the CPU."""
+    if isinstance(value, Tensor):
+        return tensor(value.device, some(more(value.rank, constant(1))), NONE, value.source)
+    if value is NUMBER or isinstance(value, Array) or _is_number(value):
+        return tensor(CPU, POSITIVE, NONE, frame.source())
+    if isinstance(value, Tuple):
+        return pack(*[collated(frame, each, call, f"{part}.{number}") for number, each in enumerate(value.items)])
+    if isinstance(value, Alternatives):
+        return join_all([collated(frame, each, call, part) for each in value.options])
+    if isinstance(value, Instance) and value.kind == LIST:
+        made = frame.make(LIST, call.span, NONE, part)
+        found = elements(frame, value)
+        each = (one_element(frame, value),) if found is None else found
+        fill(
+            frame,
+            made,
+            [collated(frame, one, call, f"{part}.{number}") for number, one in enumerate(each)],
+            found is not None,
+        )
+        return made
+    if isinstance(value, Instance) and value.kind == DICT:
+        made = frame.make(DICT, call.span, NONE, part)
+        whole = content(frame, value)
+        entries = [
+            (key, each if each is ABSENT else collated(frame, each, call, f"{part}.{key.text}"))
+            for key, each in whole.entries
+        ]
+        frame.heap.put(made, MAPPING, row(whole.base, tuple(entries)))
+        return made
+    return UNKNOWN
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, Constant) and isinstance(value.value, (bool, int, float))
+
+
+@handles("torch.utils.data.default_collate", "torch.utils.data.dataloader.default_collate")
+def default_collate(call: CallSite) -> Value:
+    """Put items together."""
+    frame, items = call.frame, call.argument(0, "batch")
+    return collated(frame, one_element(frame, items), call)
