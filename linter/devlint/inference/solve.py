@@ -102,9 +102,8 @@ class Solver(Engine):
         The default device is the one of a new process, unless some code of the project changes it.
         """
         frame = self._entry(body.file, UNKNOWN if self.changes_default else CPU)
-        generic = self.summaries.of(body).generic
         puts_in = Substitution(frame, {}, body.scope.span)
-        for requirement in generic.requirements if generic is not None else ():
+        for requirement in self.summaries.summary(body, puts_in).requirements:
             hand_on(frame, puts_in.requirement(requirement), None)
         return frame.findings
 

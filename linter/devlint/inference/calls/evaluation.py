@@ -7,6 +7,7 @@ from devlint.inference.calls.attributes import read
 from devlint.inference.calls.items import subscript
 from devlint.inference.calls.knowledge import truth_of
 from devlint.inference.calls.types import has_attribute, is_instance, type_value
+from devlint.inference.library.loading import collated
 from devlint.inference.library.tensors import device_of_data
 from devlint.inference.state.containers import get, has, length_of
 from devlint.inference.state.frame import Frame
@@ -50,6 +51,8 @@ def evaluate(frame: Frame, name: str, arguments: tuple[Value, ...], span: ir.Spa
         return has(frame, first, arguments[1])
     if name == "item":
         return subscript(frame, first, arguments[1], span)
+    if name == "collated":
+        return collated(frame, first, span)
     if name == "attribute":
         attribute_name = arguments[1]
         return read(frame, first, str(attribute_name.value), span) if isinstance(attribute_name, Constant) else UNKNOWN

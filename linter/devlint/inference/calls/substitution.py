@@ -9,6 +9,7 @@ from devlint.inference.calls.attributes import read
 from devlint.inference.calls.evaluation import evaluate
 from devlint.inference.calls.items import subscript
 from devlint.inference.calls.knowledge import code_of, truth_of
+from devlint.inference.library.loading import item_of
 from devlint.inference.state.containers import content, length_of, one_element
 from devlint.inference.state.frame import NOBODY, Frame, Oracle
 from devlint.inference.state.where import PROCESS_STATE, default_device, device_of, rank_of, source_of
@@ -35,6 +36,7 @@ from devlint.inference.values.terms import (
     ELEMENT,
     ENVIRONMENT_OF,
     GLOBAL,
+    ITEM,
     NONE,
     RANK,
     RECEIVER,
@@ -194,6 +196,8 @@ def field_of(frame: Frame, base: Value, field: Field, span: ir.Span) -> Value:
         return subscript(frame, base, field.key, span)
     if field is ELEMENT:
         return one_element(frame, base)
+    if field is ITEM:
+        return item_of(frame, base, span)
     if field is RECEIVER and isinstance(base, (Bound, Method)):
         return base.receiver
     if field is ENVIRONMENT_OF:

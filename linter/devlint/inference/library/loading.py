@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from devlint.frontend import ir
 from devlint.inference.library.table import CallSite, handles
 from devlint.inference.state.containers import content, elements, fill, one_element
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.where import device_of, source_of
-from devlint.inference.values.joins import join_all
+from devlint.inference.values.joins import either, join_all
 from devlint.inference.values.objects import (
     DICT,
     LIBRARY,
@@ -27,15 +28,21 @@ from devlint.inference.values.terms import (
     COLLATES,
     DATA,
     ELEMENT,
+    ITEM,
     MAPPING,
     NONE,
     NUMBER,
     POSITIVE,
     UNKNOWN,
     Constant,
+    Root,
+    Symbol,
+    Term,
     Value,
     constant,
     is_symbolic,
+    symbol,
+    term,
 )
 
 LOADER: Final = "torch.utils.data.DataLoader"
@@ -68,34 +75,36 @@ def random_split(call: CallSite) -> Value:
 def batches(call: CallSite) -> Value:
     """Return the batches of a loader."""
     made = call.frame.make(LIST, call.span)
-    call.frame.heap.put(made, ELEMENT, batch(call.frame, call.receiver, call))
+    call.frame.heap.put(made, ELEMENT, batch(call.frame, call.receiver, call.span))
     return made
 
 
 @handles(*[f"{name}:__getitem__" for name in (TENSORS, *PARTS)])
 def item(call: CallSite) -> Value:
     """Return an item of a data set."""
-    return item_of(call.frame, call.receiver, call)
+    return item_of(call.frame, call.receiver, call.span)
 
 
-def batch(frame: Frame, loader: Value, call: CallSite) -> Value:
+def batch(frame: Frame, loader: Value, span: ir.Span) -> Value:
     """Return what a loader gives: items of its data set, put together."""
     data = frame.heap.get(loader, DATA)
     if data is None:
         return UNKNOWN
-    found = item_of(frame, data, call)
+    found = item_of(frame, data, span)
     collates = frame.heap.get(loader, COLLATES)
     if collates is None or collates is NONE:
-        return collated(frame, found, call)
-    several = frame.make(LIST, call.span, NONE, "batch")
+        return collated(frame, found, span)
+    several = frame.make(LIST, span, NONE, "batch")
     frame.heap.put(several, ELEMENT, found)
-    return frame.engine.call(frame, collates, Arguments([several], {}), call.span)
+    return frame.engine.call(frame, collates, Arguments([several], {}), span)
 
 
-def item_of(frame: Frame, data: Value, call: CallSite) -> Value:
+def item_of(frame: Frame, data: Value, span: ir.Span) -> Value:
     """Return any item of a data set."""
     if isinstance(data, Alternatives):
-        return join_all([item_of(frame, each, call) for each in data.options])
+        return join_all([item_of(frame, each, span) for each in data.options])
+    if isinstance(data, (Root, Symbol)):
+        return symbol(data, ITEM)
     if not isinstance(data, Instance):
         return one_element(frame, data)
     inner = frame.heap.get(data, DATA)
@@ -108,12 +117,12 @@ def item_of(frame: Frame, data: Value, call: CallSite) -> Value:
                     for each in inner.items
                 ]
             )
-        return item_of(frame, inner, call) if not is_tensors else UNKNOWN
+        return item_of(frame, inner, span) if not is_tensors else UNKNOWN
     if isinstance(data.of, ClassValue):
         found = data.of.code.lookup("__getitem__")
         if isinstance(found, Function):
-            return frame.engine.call(frame, bound(found, data), Arguments([NUMBER], {}), call.span)
-        return frame.engine.iterated(frame, data, call.span)
+            return frame.engine.call(frame, bound(found, data), Arguments([NUMBER], {}), span)
+        return frame.engine.iterated(frame, data, span)
     if isinstance(data.of, Library) and data.of.name.startswith("torchvision.datasets."):
         return pack(tensor(CPU, POSITIVE, NONE, frame.source()), NUMBER)
     return one_element(frame, data)
@@ -123,37 +132,40 @@ def _row_of(frame: Frame, value: Value) -> Value:
     return tensor(device_of(frame, value), UNKNOWN, NONE, source_of(frame, value)) if is_symbolic(value) else UNKNOWN
 
 
-def collated(frame: Frame, value: Value, call: CallSite, part: str = "collated") -> Value:
+def collated(frame: Frame, value: Value, span: ir.Span, part: str = "collated") -> Value:
     """Return what `default_collate` makes of items: numbers and arrays become tensors on the CPU."""
     if isinstance(value, Tensor):
         return tensor(value.device, some(more(value.rank, constant(1))), NONE, value.source)
     if value is NUMBER or isinstance(value, Array) or _is_number(value):
         return tensor(CPU, POSITIVE, NONE, frame.source())
     if isinstance(value, Tuple):
-        return pack(*[collated(frame, each, call, f"{part}.{number}") for number, each in enumerate(value.items)])
+        return pack(*[collated(frame, each, span, f"{part}.{number}") for number, each in enumerate(value.items)])
     if isinstance(value, Alternatives):
-        return join_all([collated(frame, each, call, part) for each in value.options])
+        return join_all([collated(frame, each, span, part) for each in value.options])
     if isinstance(value, Instance) and value.kind == LIST:
-        made = frame.make(LIST, call.span, NONE, part)
+        made = frame.make(LIST, span, NONE, part)
         found = elements(frame, value)
         each = (one_element(frame, value),) if found is None else found
         fill(
             frame,
             made,
-            [collated(frame, one, call, f"{part}.{number}") for number, one in enumerate(each)],
+            [collated(frame, one, span, f"{part}.{number}") for number, one in enumerate(each)],
             found is not None,
         )
         return made
     if isinstance(value, Instance) and value.kind == DICT:
-        made = frame.make(DICT, call.span, NONE, part)
+        made = frame.make(DICT, span, NONE, part)
         whole = content(frame, value)
         entries = [
-            (key, each if each is ABSENT else collated(frame, each, call, f"{part}.{key.text}"))
+            (key, each if each is ABSENT else collated(frame, each, span, f"{part}.{key.text}"))
             for key, each in whole.entries
         ]
         frame.heap.put(made, MAPPING, row(whole.base, tuple(entries)))
         return made
-    return UNKNOWN
+    if isinstance(value, Term) and value.operator == "ite":
+        test, then, orelse = value.arguments
+        return either(test, collated(frame, then, span, part), collated(frame, orelse, span, part))
+    return term("collated", value) if is_symbolic(value) else UNKNOWN
 
 
 def _is_number(value: Value) -> bool:
@@ -164,4 +176,4 @@ def _is_number(value: Value) -> bool:
 def default_collate(call: CallSite) -> Value:
     """Put items together."""
     frame, items = call.frame, call.argument(0, "batch")
-    return collated(frame, one_element(frame, items), call)
+    return collated(frame, one_element(frame, items), call.span)

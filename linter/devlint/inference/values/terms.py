@@ -110,6 +110,8 @@ APPENDED: Final = kept("appended")
 """What a body has appended to a list that it was handed."""
 DATA: Final = kept("data")
 """Of a data set or loader: what its items are taken from."""
+ITEM: Final = kept("item")
+"""Of a data set: any of its items."""
 COLLATES: Final = kept("collates")
 """Of a loader: the function that makes a batch of items."""
 LAZY: Final = kept("lazy")
