@@ -59,6 +59,7 @@ class Solver(Engine):
         self._classes: dict[tuple[ir.Class, tuple[Value, ...]], ClassCode] = {}
         self._defaults: dict[tuple[Body, str], Value] = {}
         self._called: set[Body] = set()
+        self._asked: set[tuple[FileCode, str]] = set()
         self.revealed: dict[Place, Value] = {}
 
     def check(self, sources: Iterable[Source]) -> list[Finding]:
@@ -142,8 +143,18 @@ class Solver(Engine):
         if loaded.frame is None or found is None:
             return None
         if isinstance(found, ir.ImportFrom):
-            return self.imported(loaded.frame, loaded.code, found.module, found.member, found.level)
+            return self._imported_early(loaded, loaded.frame, found)
         return function(self.body_of(loaded.frame, found.function))
+
+    def _imported_early(self, loaded: Loaded, frame: Frame, found: ir.ImportFrom) -> Value | None:
+        """Return what an import binds that a running file has not come to; two that lead to each other bind nothing."""
+        asked = (loaded.code, found.name)
+        if asked in self._asked:
+            return None
+        self._asked.add(asked)
+        value = self.imported(frame, loaded.code, found.module, found.member, found.level)
+        self._asked.discard(asked)
+        return value
 
     def global_of(self, frame: Frame, file: FileCode, name: str) -> Value:
         """See `Engine`."""
