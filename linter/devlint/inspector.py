@@ -36,6 +36,7 @@ from devlint.traces import Trace
 if TYPE_CHECKING:
     from devlint.facts import Anchored, FileFacts
     from devlint.frontend.pieces import Trees
+    from devlint.inference import Inference
 
 _MATTERS = re.compile(r"torch|\.detach\(\)|[\"']cuda")
 """What a file that has to do with devices contains: it names torch or CUDA, or takes a tensor out of its graph."""
@@ -241,6 +242,12 @@ class _Workplace:
         return self._load().analysis(self.project, self.configuration)
 
     @cached_property
+    def inference(self) -> Inference:
+        from devlint.inference import Inference
+
+        return Inference(self.project, signatures=self.configuration.signatures)
+
+    @cached_property
     def selection(self) -> Selection:
         return select_rules(self._settings, self.configuration, self._load().rules)
 
@@ -411,6 +418,10 @@ class Inspector:
         place.open()
         phase = "analysis"
         try:
+            if self._settings.engine == "inference":
+                names = {rule.code: rule.name for rule in place.selection.rules_for(source.path)}
+                told = place.inference.diagnostics(source, names)
+                return self._settled(place, source, told, FileResult(display, digest=source.digest))
             facts = place.facts(source)
             phase = "rules"
             found = self._check(place, source, facts, place.selection.rules_for(source.path))

@@ -38,6 +38,7 @@ class Settings:
             the paths, and with notes in the paths.
         add_ignore: the reason of comments that silence each report, in memory; None: add none.
         within: folders that are opened and not checked, as of an editor; they decide as named ones about projects.
+        engine: which analysis finds errors, "analysis" or "inference".
         in_editor: an editor has set the selectors, so errors call them as an editor does.
     """
 
@@ -63,6 +64,7 @@ class Settings:
     whole_project: bool = False
     add_ignore: str | None = None
     within: tuple[Path, ...] = ()
+    engine: str = "analysis"
     in_editor: bool = False
 
 

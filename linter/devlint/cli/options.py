@@ -72,6 +72,7 @@ _SETTINGS = (
         type=click.IntRange(1),
         help="Number of processes.  [default: depends on the number of files and cores]",
     ),
+    click.option("--engine", type=click.Choice(["analysis", "inference"]), default="analysis", hidden=True),
 )
 
 
@@ -92,6 +93,7 @@ def takes_settings(command: Command) -> Command:
         force_exclude: bool,
         include_markdown: bool,
         jobs: int | None,
+        engine: str,
         **others: Any,
     ) -> int:
         from devlint.diagnostics import Certainty
@@ -110,6 +112,7 @@ def takes_settings(command: Command) -> Command:
             force_exclude=force_exclude,
             include_markdown=include_markdown,
             jobs=jobs,
+            engine=engine,
         )
         return command(settings=settings, **others)
 

@@ -1,1 +1,72 @@
-"""The analysis that reports what is manifest."""
+"""The analysis that reports what is manifest: devices that differ whoever calls, or in what a program does.
+
+Each body is executed once, with symbols in place of what its callers hand over (`execute`, `values`, `state`). Its
+outcome is a summary (`summaries`), which each call applies to the caller's values (`calls`). An operation requires that
+its participants share a device (`requirements`): two devices that differ make that manifest; a symbol hands it to the
+callers. `library` knows what libraries do, `verdict` which rule is broken. `solve` has the order of all steps.
+
+Worked example. Nobody can judge `scaled` alone; its second caller breaks what it requires:
+
+    >>> from devlint.inference import check_text
+    >>> check_text('''
+    ... import torch
+    ... def scaled(x):
+    ...     return x * torch.ones(3)
+    ... scaled(torch.ones(3))
+    ... scaled(torch.ones(3, device="cuda:0"))
+    ... ''')
+    ['4: DEV103 `*`: tensor on cuda:0, tensor on cpu']
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from devlint.project import Project
+from devlint.torchlib import catalogue
+
+if TYPE_CHECKING:
+    from devlint.diagnostics import Diagnostic
+    from devlint.project import Source
+
+
+class Inference:
+    """Reports on the files of one project.
+
+    Args:
+        project: finds and reads the files; imports are resolved in it.
+        signatures: stub files with device signatures of the project's own wrappers.
+
+    Raises:
+        CatalogueError: a signature cannot be understood.
+    """
+
+    def __init__(self, project: Project, signatures: Sequence[Path] = ()) -> None:
+        from devlint.inference.solve import Solver
+
+        self._solver = Solver(project, catalogue.load(signatures))
+
+    def diagnostics(self, source: Source, names: Mapping[str, str]) -> list[Diagnostic]:
+        """Return the reports on one file.
+
+        Args:
+            source: the file.
+            names: the names of the wanted rules, by code.
+        """
+        from devlint.inference.verdict.reports import diagnostics
+
+        return diagnostics(self._solver.check([source]), source.display, source.text, names)
+
+
+def check_text(text: str) -> list[str]:
+    """Return the reports on a program, each as its line, its code and its message."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "program.py"
+        path.write_text(text, encoding="utf-8")
+        project = Project(path.parent)
+        codes = {f"DEV{number}": "" for number in range(100, 1000)}
+        found = Inference(project).diagnostics(project.source(path), codes)
+    return [f"{one.place.line}: {one.code} {one.message}" for one in found]

@@ -59,6 +59,7 @@ class Solver(Engine):
         self._classes: dict[tuple[ir.Class, tuple[Value, ...]], ClassCode] = {}
         self._defaults: dict[tuple[Body, str], Value] = {}
         self._called: set[Body] = set()
+        self._own: dict[Body, dict[Finding, None]] = {}
         self._asked: set[tuple[FileCode, str]] = set()
         self.revealed: dict[Place, Value] = {}
 
@@ -77,17 +78,15 @@ class Solver(Engine):
         return None if loaded is None else loaded.frame
 
     def _check(self, sources: Iterable[Source]) -> list[Finding]:
-        found: dict[Finding, None] = {}
         for source in sources:
             loaded = self._files.load(source)
             if loaded is not None:
                 self._run(loaded)
-        done = 0
-        while done < len(self._bodies):
-            bodies = list(self._bodies.values())[done:]
-            done += len(bodies)
-            for body in bodies:
+        while len(self._bodies) > len(self._own):
+            for body in list(self._bodies.values())[len(self._own) :]:
+                self._own[body] = {}
                 self.summaries.summary(body, NOBODY)
+        found: dict[Finding, None] = {}
         for loaded in self._files.all():
             if loaded.frame is not None:
                 found.update(loaded.frame.findings)
@@ -102,10 +101,13 @@ class Solver(Engine):
 
         The default device is the one of a new process, unless some code of the project changes it.
         """
+        if self._own[body]:
+            return self._own[body]
         frame = self._entry(body.file, UNKNOWN if self.changes_default else CPU)
         puts_in = Substitution(frame, {}, body.scope.span)
         for requirement in self.summaries.summary(body, puts_in).requirements:
             hand_on(frame, puts_in.requirement(requirement), None)
+        self._own[body] = frame.findings
         return frame.findings
 
     def _entry(self, file: FileCode, default: Value) -> Frame:

@@ -15,7 +15,22 @@ from devlint.inference.values.data import (
 from devlint.inference.values.devices import differ, possible
 from devlint.inference.values.ranks import is_positive, number
 from devlint.inference.values.tensors import CPU, Alternatives, Tensor
-from devlint.inference.values.terms import NO_DEVICE, NONE, REPLACED, UNKNOWN, Root, Symbol, Term, Value
+from devlint.inference.values.terms import (
+    DEVICE,
+    INPUT,
+    NO_DEVICE,
+    NONE,
+    PROCESS,
+    REPLACED,
+    UNKNOWN,
+    Root,
+    Symbol,
+    Term,
+    Value,
+    root,
+    root_of,
+    symbol,
+)
 
 
 def broken(requirement: Requirement) -> tuple[Participant, Participant] | None:
@@ -81,3 +96,20 @@ def depends_on_caller(value: Value) -> bool:
     if isinstance(value, Term):
         return any(map(depends_on_caller, value.arguments))
     return isinstance(value, Alternatives) and any(map(depends_on_caller, value.options))
+
+
+def is_beside_caller(participants: list[Participant]) -> bool:
+    """Whether one participant is where a caller has it, and another one on the CPU or the default device."""
+    found = [each.device for each in participants]
+    is_callers = [_is_of_caller(each) for each in found]
+    return any(is_callers) and any(each is CPU or each is DEFAULT for each in found)
+
+
+DEFAULT = symbol(root(PROCESS, "state"), DEVICE)
+
+
+def _is_of_caller(value: Value) -> bool:
+    top = root_of(value)
+    if top is not None:
+        return top.kind in (*REPLACED, INPUT)
+    return isinstance(value, Term) and any(map(_is_of_caller, value.arguments))

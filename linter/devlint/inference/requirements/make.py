@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from devlint.frontend import ir
-from devlint.inference.requirements.judge import broken, is_guarded, is_open
+from devlint.inference.requirements.judge import broken, is_beside_caller, is_guarded, is_open
 from devlint.inference.state.frame import NOBODY, Frame
 from devlint.inference.state.where import device_of, rank_of, source_of
 from devlint.inference.values.data import (
@@ -30,7 +30,8 @@ def require(frame: Frame, operation: str, participants: list[Participant], span:
         return
     conditions = frame.conditions()[-MOST_CONDITIONS:]
     place = frame.place(span)
-    note(frame, Requirement(kind, operation, tuple(taking_part), conditions, place, frame.body.name))
+    beside = is_beside_caller(taking_part)
+    note(frame, Requirement(kind, operation, tuple(taking_part), conditions, place, frame.body.name, beside))
 
 
 def note(frame: Frame, requirement: Requirement) -> None:

@@ -58,6 +58,7 @@ class Requirement(NamedTuple):
         conditions: the tests behind which the operation stands: terms that hold when it is executed.
         place: of the operation.
         body: the name of the body in which it stands.
+        is_beside_caller: whether a participant is the caller's, and another one is on the CPU whoever calls.
         chain: the calls that lead there, from the outermost; at most LONGEST_CHAIN.
     """
 
@@ -67,6 +68,7 @@ class Requirement(NamedTuple):
     conditions: tuple[Value, ...]
     place: Place
     body: str
+    is_beside_caller: bool = False
     chain: tuple[Place, ...] = ()
 
 

@@ -1,0 +1,33 @@
+"""Which rule a broken requirement breaks, and how certain that is."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from devlint.diagnostics import Certainty
+from devlint.inference.values.data import DISCARDED, MODULE, ON_HOST, READ_INDEX, TAKES_CPU, Finding
+
+ARITHMETIC: Final = "DEV101"
+INPUT: Final = "DEV102"
+ALWAYS_ON_CPU: Final = "DEV103"
+INDEX: Final = "DEV104"
+HOST: Final = "DEV105"
+CPU_ONLY: Final = "DEV107"
+DISCARDED_MOVE: Final = "DEV203"
+
+BY_KIND: Final = {DISCARDED: DISCARDED_MOVE, READ_INDEX: INDEX, ON_HOST: HOST, TAKES_CPU: CPU_ONLY}
+
+
+def code_of(finding: Finding) -> str:
+    """Return the code of the rule that a finding breaks."""
+    found = BY_KIND.get(finding.requirement.kind)
+    if found is not None:
+        return found
+    if MODULE in (finding.one.role, finding.two.role):
+        return INPUT
+    return ALWAYS_ON_CPU if finding.requirement.is_beside_caller else ARITHMETIC
+
+
+def certainty_of(finding: Finding) -> Certainty:
+    """Return how certain a report is: a program raises on each path that gets to the operation."""
+    return Certainty.CERTAIN

@@ -1,0 +1,57 @@
+"""Findings as diagnostics: one report for each place and rule, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from devlint.diagnostics import Diagnostic, Place, Severity
+from devlint.inference.values import data
+from devlint.inference.values.data import DISCARDED, Finding, Participant
+from devlint.inference.values.devices import possible
+from devlint.inference.values.tensors import Device
+from devlint.inference.verdict.codes import certainty_of, code_of
+
+
+def diagnostics(found: Iterable[Finding], display: str, text: str, names: Mapping[str, str]) -> list[Diagnostic]:
+    """Return the reports that stand in one file.
+
+    Args:
+        found: all that is broken.
+        display: the file.
+        text: its source text.
+        names: the names of the rules that are wanted, by code.
+    """
+    lines = text.split("\n")
+    reports: dict[tuple[data.Place, str], Diagnostic] = {}
+    for finding in found:
+        place, code = finding.requirement.place, code_of(finding)
+        if place.path == display and code in names and (place, code) not in reports:
+            reports[place, code] = Diagnostic(
+                code,
+                names[code],
+                Severity.ERROR,
+                certainty_of(finding),
+                _message(finding),
+                _place(lines, place),
+                calls=tuple([Place(each.path, each.line, 1, each.line, 1) for each in finding.requirement.chain]),
+            )
+    return sorted(reports.values(), key=lambda one: one.sort_key)
+
+
+def _place(lines: list[str], place: data.Place) -> Place:
+    line = lines[place.line - 1] if place.line <= len(lines) else ""
+    before = line.encode("utf-8", "surrogatepass")[: place.column].decode("utf-8", "surrogatepass")
+    column = len(before) + 1
+    return Place(place.path, place.line, column, place.line, len(line) + 1)
+
+
+def _message(finding: Finding) -> str:
+    operation = finding.requirement.operation
+    if finding.requirement.kind == DISCARDED:
+        return f"the result of `{operation}` is thrown away"
+    return f"`{operation}`: {_told(finding.one)}, {_told(finding.two)}"
+
+
+def _told(one: Participant) -> str:
+    names = [each.name for each in possible(one.device) if isinstance(each, Device)]
+    return f"{one.role} on {' or '.join(dict.fromkeys(names)) or 'another device'}"

@@ -1,0 +1,83 @@
+"""The inference and the fixtures: what it reports, by code and line, beside what the comments say.
+
+`differences.txt` lists every line on which the two differ; `pytest --accept` rewrites it. A line may only go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from devlint.diagnostics import Place
+from devlint.inference.solve import Solver
+from devlint.inference.values.tensors import Device
+from devlint.inference.verdict.codes import code_of
+from devlint.project import Project
+from devlint.registry import load_rules
+from devlint.torchlib import catalogue
+
+from tests.conftest import REPOSITORY, Expect
+from tests.expectations import Fixture, Kind, read
+
+FIXTURES = REPOSITORY / "fixtures"
+FOLDERS = (
+    "mixed_device_operands",
+    "input_not_on_module_device",
+    "cpu_tensor_in_device_code",
+    "index_on_other_device",
+    "host_access_of_device_tensor",
+    "discarded_move",
+)
+"""The folders of the rules that the inference knows."""
+
+BESIDE = Path(__file__).parent / "differences.txt"
+
+
+def differences(file: Path, codes: dict[str, str]) -> Iterator[str]:
+    """Yield the lines of a fixture on which the inference differs from the comments."""
+    fixture = read(file)
+    project = Project(file.parent)
+    source = project.source(file)
+    solver = Solver(project, catalogue.load())
+    found = [one for one in solver.check([source]) if one.requirement.place.path == source.display]
+    reported = {(one.requirement.place.line, code_of(one)) for one in found}
+    reported |= {
+        (each.line, code_of(one)) for one in found for each in one.requirement.chain if each.path == source.display
+    }
+    at_operation = {(one.requirement.place.line, code_of(one)) for one in found}
+    rule = file.relative_to(FIXTURES).parts[1].replace("_", "-")
+    claimed = {(claim.line, codes[claim.rule]) for claim in fixture.errors if claim.rule == rule and not claim.wrong}
+    for line, code in sorted(claimed - reported):
+        yield f"{line} {code} is not reported"
+    lines = {line for line, _ in claimed}
+    right = [program for program in fixture.programs if program.kind is Kind.OK]
+    for line, code in sorted(at_operation):
+        if line not in lines and any(program.line <= line <= program.end_line for program in right):
+            yield f"{line} {code} is reported in a right program"
+    yield from wrong_reveals(fixture, solver, source.display)
+
+
+def wrong_reveals(fixture: Fixture, solver: Solver, display: str) -> Iterator[str]:
+    """Yield the devices that a comment reveals and the inference contradicts."""
+    claims = {claim.line: claim.text for claim in fixture.revealed}
+    for place, value in solver.revealed.items():
+        if place.path == display and isinstance(value, Device) and value.name.partition(":")[2]:
+            text = claims.get(place.line, value.name)
+            if text.startswith(("cuda:", "cpu")) and " " not in text and text != value.name:
+                yield f"{place.line} reveals {value.name}, not {text}"
+
+
+@pytest.fixture(scope="module")
+def codes() -> dict[str, str]:
+    """The codes of the rules, by name."""
+    return {rule.name: rule.code for rule in load_rules()}
+
+
+def test_the_differences_are_known(codes: dict[str, str], expect: Expect) -> None:
+    lines = []
+    for folder in FOLDERS:
+        for file in sorted((FIXTURES / "rules" / folder).rglob("*.py")):
+            name = file.relative_to(FIXTURES / "rules").as_posix()
+            lines += [f"{name}:{told}" for told in differences(file, codes)]
+    expect(BESIDE, "\n".join([*lines, ""]))

@@ -1,0 +1,80 @@
+"""A summary applied equals the body executed with the caller's values; faults in the substitution are seen."""
+
+from __future__ import annotations
+
+import doctest
+from collections.abc import Callable
+
+import devlint.inference
+import pytest
+from devlint.inference.calls import apply, substitution
+from devlint.inference.calls.substitution import Substitution
+from devlint.inference.values.data import Effect, Requirement
+from devlint.inference.values.tensors import CPU, Tensor, tensor
+from devlint.inference.values.terms import DEVICE, TRUE, UNKNOWN, Symbol, Value
+
+from tests.inference.in_place import differences
+
+
+def test_the_essay_is_true() -> None:
+    assert doctest.testmod(devlint.inference).failed == 0
+
+
+def test_a_summary_applied_equals_the_body_executed() -> None:
+    assert list(differences(150, 20_261_128)) == []
+
+
+def _devices_are_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Substitution._of_symbol
+
+    def of_symbol(self: Substitution, value: Symbol) -> Value:
+        return CPU if value.field is DEVICE else original(self, value)
+
+    monkeypatch.setattr(Substitution, "_of_symbol", of_symbol)
+
+
+def _ranks_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Substitution._put_in
+
+    def put_in(self: Substitution, value: Value) -> Value:
+        found = original(self, value)
+        return tensor(found.device, UNKNOWN, found.owner, found.source) if isinstance(found, Tensor) else found
+
+    monkeypatch.setattr(Substitution, "_put_in", put_in)
+
+
+def _effects_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(frame: object, effect: Effect) -> None:
+        return
+
+    monkeypatch.setattr(apply, "_write", write)
+
+
+def _conditions_are_true(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Substitution.requirement
+
+    def requirement(self: Substitution, one: Requirement) -> Requirement:
+        return original(self, one)._replace(conditions=(TRUE,))
+
+    monkeypatch.setattr(Substitution, "requirement", requirement)
+
+
+def _attributes_are_those_of_the_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(substitution, "field_of", lambda frame, base, field, span: UNKNOWN)
+
+
+FAULTS = (
+    _devices_are_the_cpu,
+    _ranks_are_lost,
+    _effects_are_lost,
+    _conditions_are_true,
+    _attributes_are_those_of_the_entry,
+)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__.strip("_"))
+def test_a_fault_in_the_substitution_is_seen(
+    fault: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault(monkeypatch)
+    assert next(differences(1000, 5), None) is not None
