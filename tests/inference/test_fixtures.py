@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from devlint.diagnostics import Place
 from devlint.inference.solve import Solver
 from devlint.inference.values.tensors import Device
 from devlint.inference.verdict.codes import code_of

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import doctest
 from collections.abc import Callable
 
-import devlint.inference
 import pytest
 from devlint.inference.calls import apply, substitution
 from devlint.inference.calls.substitution import Substitution
@@ -14,10 +12,6 @@ from devlint.inference.values.tensors import CPU, Tensor, tensor
 from devlint.inference.values.terms import DEVICE, TRUE, UNKNOWN, Symbol, Value
 
 from tests.inference.in_place import differences
-
-
-def test_the_essay_is_true() -> None:
-    assert doctest.testmod(devlint.inference).failed == 0
 
 
 def test_a_summary_applied_equals_the_body_executed() -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import doctest
 from random import Random
 
-import devlint.inference.values
 import pytest
 from devlint.inference.values import devices, ranks
 from devlint.inference.values.folding import fold
@@ -37,10 +35,6 @@ from devlint.inference.values.terms import (
 from tests.inference.worlds import Raises, put, some_device, some_test, some_worlds, worlds
 
 SEEDS = range(400)
-
-
-def test_the_essay_is_true() -> None:
-    assert doctest.testmod(devlint.inference.values).failed == 0
 
 
 @pytest.mark.parametrize("block", range(4))
