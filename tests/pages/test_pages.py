@@ -74,7 +74,7 @@ def test_every_command_and_option_is_mentioned(command: str) -> None:
     options = [
         max(parameter.opts, key=len)
         for parameter in devlint.commands[command].params
-        if isinstance(parameter, click.Option)
+        if isinstance(parameter, click.Option) and not parameter.hidden
     ]
     assert f"devlint {command}" in text
     assert [option for option in options if f"`{option}" not in text] == []
