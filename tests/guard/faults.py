@@ -44,7 +44,6 @@ _RECORDS = "records while the program runs"
 
 NEVER_WHILE_EXPLAINING = {
     "watch.entry._classes": "runs once, when the guard is imported",
-    "watch.entry._is_given_several": "runs once, when the guard is imported",
     "watch.entry._owns": "runs once, when the guard is imported",
     "program.quoting._quoted": "writes a report",
     "program.quoting.encodable": "writes a report",
@@ -73,6 +72,7 @@ NEVER_WHILE_EXPLAINING = {
     "record.recorder.Recorder.is_listening": _RECORDS,
     "record.recorder.Recorder.is_loop": _RECORDS,
     "record.recorder.Recorder.kept": _RECORDS,
+    "record.recorder.Recorder.latest": _RECORDS,
     "record.recorder.Recorder.moved": _RECORDS,
     "record.recorder.Recorder.stored": _RECORDS,
     "record.recorder._quietly": _RECORDS,

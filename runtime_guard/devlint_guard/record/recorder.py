@@ -168,15 +168,18 @@ class Recorder:
     @_quietly
     def computed(self, result: Any, operands: Iterable[Any]) -> None:
         """An operator has run: its result is where the operand is that was put there last."""
+        self.inherited(result, self.latest(operands))
+
+    def latest(self, operands: Iterable[Any]) -> Place:
+        """The place of the operand that was put there last, or of the batch that a loader is making."""
         latest = UNKNOWN
         if self.thread.batch is not None:
-            latest = Place(None, self.thread.batch)
-        else:
-            for one in flat(operands):
-                place = place_of(one) if isinstance(one, Tensor) else latest
-                if place.origin is not None and place.number > latest.number:
-                    latest = place if place.origin.after in (None, one.device) else latest
-        self.inherited(result, latest)
+            return Place(None, self.thread.batch)
+        for one in flat(operands):
+            place = place_of(one) if isinstance(one, Tensor) else latest
+            if place.origin is not None and place.number > latest.number:
+                latest = place if place.origin.after in (None, one.device) else latest
+        return latest
 
     def inherited(self, result: Any, place: Place) -> None:
         """The results of an operator are where they are because of the event of an operand."""

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
+from devlint_guard.record.events import Event
 from devlint_guard.record.storages import PLACES, PLAIN, Place, Storages, storage_of
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.kinds import CUDA
@@ -83,24 +84,28 @@ def check_type(dtype: torch.dtype, device: torch.device) -> None:
         )
 
 
-def put(tensor: Tensor, device: torch.device) -> Tensor:
-    """Give the memory of a tensor a label, and return the tensor; raises a TypeError as `check_type` does."""
+def put(tensor: Tensor, device: torch.device, origin: Event | None = None) -> Tensor:
+    """Give the memory of a tensor a label, and an event if there is one, and return the tensor.
+
+    Raises a TypeError as `check_type` does.
+    """
     if MACHINE.kind.refused:
         check_type(tensor.dtype, device)
     storage = storage_of(tensor)
     if storage is not None:
-        put_storage(storage, device)
+        put_storage(storage, device, origin)
     for one in _inside(tensor) if storage is None else ():
-        put(one, device)
+        put(one, device, origin)
     return tensor
 
 
-def put_storage(storage: Any, device: torch.device) -> None:
-    """Give a storage a label."""
+def put_storage(storage: Any, device: torch.device, origin: Event | None = None) -> None:
+    """Give a storage a label, and an event if there is one."""
     entry = _entries.get(storage._cdata)
     if device != CPU:
         _note(device)
-        PLACES.put_storage(storage, Place(device, None if entry is None else entry[1].origin))
+        known = None if entry is None else entry[1].origin
+        PLACES.put_storage(storage, Place(device, origin or known))
     elif entry is not None:
         PLACES.put_storage(storage, Place(None, entry[1].origin))
 

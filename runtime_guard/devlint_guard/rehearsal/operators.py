@@ -21,6 +21,7 @@ from torch.nn import Parameter
 
 from devlint_guard.program.uncompiled import UncompiledMode, uncompiled
 from devlint_guard.record import recorder
+from devlint_guard.record.events import Event
 from devlint_guard.record.recorder import RECORD, flat
 from devlint_guard.record.storages import PLACES, UNKNOWN, Place
 from devlint_guard.rehearsal import checks, generators, labels
@@ -151,8 +152,7 @@ class RehearsalMode(UncompiledMode):  # type: ignore[no-untyped-call]
                 return result
             _put_place(storage, found)
         elif plan.results is not _NOTHING_NEW:
-            _label_results(plan, result, target)
-            RECORD.inherited(result, found)
+            _label_results(plan, result, target, found.origin)
         return result
 
 
@@ -181,7 +181,10 @@ def _run_any(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if checks.is_composed(plan, operands):
             return _compose(plan, plan.composition, args, kwargs)
         target = _judge(plan, operands, args) if operands else None
-        _settle(operands, target)
+        if target is not None and target != ANYWHERE:
+            for one in operands:
+                if one.device == ANYWHERE:  # a helper tensor is where the tensors are that it meets
+                    put(one.tensor, target)
         if plan.is_missing_on_cpu and target is not None and target.type == MACHINE.name:
             UNJUDGED.stop(f"`{plan.name}`, which has no kernel for the CPU")
         if plan.takes_device:
@@ -195,14 +198,15 @@ def _run_any(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
             result = _draw(plan, args, kwargs, target)
         else:
             result = plan.run(*args, **kwargs)
+        own = [one.tensor for one in operands if one.device == target]
         if target is not None and target != CPU:
             MACHINE.operators += 1
             ASIDE.calm = ASIDE.calm if target == ANYWHERE else 0
-            _label_results(plan, result, target, operands)
+            _label_results(plan, result, target, RECORD.latest(own).origin, operands)
         else:
             ASIDE.count()
-        if plan.results is not _NOTHING_NEW:
-            RECORD.computed(result, [one.tensor for one in operands if one.device == target])
+            if plan.results is not _NOTHING_NEW:
+                RECORD.computed(result, own)
         return result
 
 
@@ -289,15 +293,9 @@ def _device_for(plan: Plan, kwargs: dict[str, Any], own: torch.device | None) ->
     return own
 
 
-def _settle(operands: Sequence[Operand], target: torch.device | None) -> None:
-    """Give helper tensors the device of the tensors that they meet."""
-    if target is not None and target != ANYWHERE:
-        for one in operands:
-            if one.device == ANYWHERE:
-                put(one.tensor, target)
-
-
-def _label_results(plan: Plan, result: Any, target: torch.device, operands: Sequence[Operand] = ()) -> None:
+def _label_results(
+    plan: Plan, result: Any, target: torch.device, origin: Event | None, operands: Sequence[Operand] = ()
+) -> None:
     # A view of a sparse tensor has indices of its own, so that it is new here.
     has_views = all(_C._has_storage(one.tensor) for one in operands)
     if plan.results is _NOTHING_NEW and has_views:
@@ -308,11 +306,12 @@ def _label_results(plan: Plan, result: Any, target: torch.device, operands: Sequ
         if not is_new:
             continue
         if isinstance(value, Tensor):
-            put(value, target)
+            put(value, target, origin)
         elif isinstance(value, (list, tuple)):
             for each, one in enumerate(value):
                 if isinstance(one, Tensor):
-                    put(one, operands[each].device if plan.base.startswith("_foreach") and operands else target)
+                    is_apart = plan.base.startswith("_foreach") and operands
+                    put(one, operands[each].device if is_apart else target, origin)
 
 
 class _Watching(RehearsalMode):
@@ -352,5 +351,5 @@ def _run_for_subclass(func: Any, types: Sequence[type], args: Sequence[Any], kwa
         UNJUDGED.note(f"{plan.name} takes tensors of the class {names}")
         devices = {one.device for one in operands}
         if len(devices) == 1:
-            _label_results(plan, result, devices.pop(), operands)
+            _label_results(plan, result, devices.pop(), None, operands)
     return result

@@ -142,7 +142,8 @@ class Plan:
         self.is_missing_on_mps = lacks_kernel(self.name, MPS.key) and self.base not in _ON_MPS
         self.python_kernels = _python_kernels_of(overload)
         self.parameters = tuple(map(Parameter.of, schema.arguments))
-        self._ordered = sorted(enumerate(self.parameters), key=lambda one: (not one[1].is_out, one[1].is_keyword))
+        tensors = [one for one in enumerate(self.parameters) if "Tensor" in one[1].kind]
+        self._tensors = sorted(tensors, key=lambda one: (not one[1].is_out, one[1].is_keyword))
         kinds = [one.kind for one in self.parameters]
         self.takes_device = any("Device" in kind for kind in kinds)
         self.takes_lists = any("Tensor" in kind and "List" in kind for kind in kinds)
@@ -164,11 +165,14 @@ class Plan:
     def operands(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Operand]:
         """Return the tensors of a call in the order of the generated check: those it writes to by keyword first."""
         found: list[Operand] = []
-        for position, parameter in self._ordered:
+        for position, parameter in self._tensors:
             value = args[position] if position < len(args) else kwargs.get(parameter.name)
             group = value if isinstance(value, (list, tuple)) else (value,)
-            tensors = [one for one in group if isinstance(one, Tensor)]
-            found += [Operand(parameter.name, one, label(one), parameter.is_written) for one in tensors]
+            found += [
+                Operand(parameter.name, one, label(one), parameter.is_written)
+                for one in group
+                if isinstance(one, Tensor)
+            ]
         return found
 
     def fit(self, operands: Sequence[Operand]) -> bool:

@@ -32,7 +32,9 @@ def _classes() -> Iterator[type[Module]]:
     for found in itertools.chain.from_iterable(vars(sys.modules[name]).values() for name in files):
         if isinstance(found, type) and issubclass(found, Module) and found.__module__ in files:
             forward = vars(found).get("forward") or found.forward
-            if forward.__module__ in files and found not in _NEVER and (_is_given_several(found) or _owns(found)):
+            parameters = inspect.signature(forward).parameters.values()
+            is_given_several = len(parameters) != 2 or any(one.kind is one.VAR_POSITIONAL for one in parameters)
+            if forward.__module__ in files and found not in _NEVER and (is_given_several or _owns(found)):
                 yield found
 
 
@@ -52,11 +54,6 @@ _NEVER = frozenset(
     }
 )
 """They do not use their inputs, or pass them to code that may be the user's."""
-
-
-def _is_given_several(kind: type[Module]) -> bool:
-    parameters = inspect.signature(kind.forward).parameters
-    return len(parameters) != 2 or any(one.kind is one.VAR_POSITIONAL for one in parameters.values())
 
 
 def _owns(kind: type[Module]) -> bool:
