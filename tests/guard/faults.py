@@ -57,7 +57,6 @@ NEVER_WHILE_EXPLAINING = {
     "program.replacements": "replaces functions of torch",
     "record.factories": _RECORDS,
     "record.installed": _RECORDS,
-    "requirement": "runs before the guard is on",
     "record.loaders": _RECORDS,
     "record.moves": _RECORDS,
     "record.stores": _RECORDS,

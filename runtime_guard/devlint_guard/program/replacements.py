@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -56,6 +57,7 @@ class Replacements:
 
     def undo(self) -> None:
         """Restore the originals, the latest first."""
+        rules = sys.modules.get("torch._dynamo.trace_rules") if self._undone else None
         while self._listed:  # another function may have the identity of one that is gone
             _builtins().pop(self._listed.pop(), None)
         while self._undone:
@@ -66,6 +68,8 @@ class Replacements:
                 delattr(owner, name)
             else:
                 setattr(owner, name, before)
+        if rules is not None:  # Dynamo may have filled its table while ours were in place
+            rules.get_torch_obj_rule_map.cache_clear()
 
 
 def _builtins() -> dict[int, str]:

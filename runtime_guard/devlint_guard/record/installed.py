@@ -14,7 +14,6 @@ import torch
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.record import factories, loaders, moves, stacks, stores
 from devlint_guard.record.recorder import RECORD
-from devlint_guard.requirement import is_full
 
 _lock = threading.RLock()
 _users = 0
@@ -31,8 +30,7 @@ def begin(*, is_whole: bool = False) -> None:
     with _lock:
         _users += 1
         if _users == 1:
-            # In older releases, Dynamo does not know factories that were replaced when it was imported.
-            if is_whole or (is_full() and not _has_compiled()):
+            if is_whole or not _has_compiled():
                 factories.install(_factories)
                 _replaced.around(torch, "compile", _compile)
             for part in (moves, loaders, stores):
