@@ -301,7 +301,8 @@ def _install_runtime(replaced: Replacements, module: Any) -> None:
         "default_stream": default_stream,
         "set_stream": set_stream,
     }
-    _put(replaced, (module, module.memory, module.random, module.streams), functions)
+    memory = [module.memory] if hasattr(module, "memory") else []  # XPU has none before torch 2.6
+    _put(replaced, (module, *memory, module.random, module.streams), functions)
     bases = getattr(_torch, "_streambase", None)
     for name, kind in (("_StreamBase", Stream), ("_EventBase", Event)):
         if isinstance(getattr(bases, name, None), ABCMeta):  # torch 2.4, where Dynamo knows classes of streams by them

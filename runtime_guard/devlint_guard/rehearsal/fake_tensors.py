@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakIdKeyDictionary
 
@@ -37,6 +38,9 @@ def install(replaced: Replacements) -> None:
     replaced.put(Tensor, "_make_subclass", staticmethod(around(Tensor._make_subclass, _make)))
     replaced.put(FakeTensor, "__torch_dispatch__", classmethod(around(of_class, _dispatch_of_class)))
     replaced.around(FakeTensorMode, "dispatch", _dispatch)
+    # Up to torch 2.4, the code that `torch.export` runs has these around its fake tensors.
+    inner = property(lambda self: torch._from_functional_tensor(self.elem).device)
+    replaced.add(FunctionalTensor, "fake_device", inner)
 
 
 def _make(make: Any, *args: Any, device_for_backend_keys: Any = None, **kwargs: Any) -> Any:

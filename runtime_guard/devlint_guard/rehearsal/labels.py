@@ -205,7 +205,7 @@ def _inside(tensor: Tensor) -> tuple[Tensor, ...]:
 
 def _of_wrapper(tensor: Tensor) -> torch.device:
     """Return the device that a wrapper was given, or that of the first tensor inside of it."""
-    told = _wrappers.get(tensor) or getattr(tensor, "fake_device", None)
+    told = getattr(tensor, "fake_device", None) or _wrappers.get(tensor)
     if told is not None:
         return told  # type: ignore[no-any-return]
     flatten = getattr(type(tensor), "__tensor_flatten__", None)

@@ -158,12 +158,13 @@ def _new(make: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _set_default(original: Any, t: Any, /) -> None:
     wanted = _old_type(t)
-    _OldTensor.is_default = wanted is not None and wanted.is_on_device
+    was, _OldTensor.is_default = _OldTensor.is_default, wanted is not None and wanted.is_on_device
     if wanted is not None and wanted.is_on_device:
         # A program can observe three effects: the default dtype, the device of `torch.Tensor(…)`, and factories whose
         # default device is CUDA.
         torch.set_default_dtype(wanted.dtype)
         torch.set_default_device(MACHINE.name)
         return
-    torch.set_default_device(None)
+    if was:
+        torch.set_default_device(None)
     original(t if wanted is None else wanted.original)

@@ -204,6 +204,9 @@ def _exchange_flags(mode: TorchDispatchMode, above: list[TorchDispatchMode]) -> 
         mine, theirs = getattr(mode, name, None), getattr(above[-1], name, None)
         if mine and theirs:
             mine[-1], theirs[-1] = theirs[-1], mine[-1]
+    if above and hasattr(mode, name := "old_dispatch_mode_flag"):  # torch 2.4
+        other = above[-1]
+        vars(mode)[name], vars(other)[name] = vars(other)[name], vars(mode)[name]
 
 
 _FLAGS = (
