@@ -11,11 +11,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tests.conftest import REPOSITORY  # noqa: E402
+from tests.conftest import REPOSITORY, since  # noqa: E402
 
 PROGRAM = Path(__file__).with_name("distributed_program.py")
 
 
+@since(2, 6)  # it has `fully_shard` in `torch.distributed.fsdp`
 def test_a_guard_changes_nothing() -> None:
     if not (torch.distributed.is_available() and torch.distributed.is_gloo_available()):
         pytest.skip("this build of torch has no gloo")

@@ -21,6 +21,12 @@ from tests.conftest import cannot_run  # noqa: E402
 CALL = nn.Module.__call__
 
 
+@pytest.fixture(autouse=True)
+def no_default_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before torch 2.7, `get_default_device` fails where another test has called `set_default_device(None)`."""
+    monkeypatch.delattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", raising=False)
+
+
 def needed(name: str) -> Any:
     """A package; the calling test is skipped without it, unless this is CI."""
     if importlib.util.find_spec(name) is None:

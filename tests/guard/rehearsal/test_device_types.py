@@ -15,6 +15,8 @@ pytest.importorskip("torch")
 from devlint_guard.rehearsal import rehearse
 from devlint_guard.rehearsal.verdict import would_raise
 
+from tests.conftest import since
+
 BEGINNING = """\
 import io, torch
 from torch import nn
@@ -80,6 +82,7 @@ WRONG = {
 }
 
 
+@since(2, 6)  # the programs ask `torch.accelerator`
 @pytest.mark.parametrize(("name", "devices", "own"), [("mps", 1, ON_MPS), ("xpu", 2, ON_XPU)])
 def test_a_program_prints_what_it_would_print_there(
     name: str, devices: int, own: str, capsys: pytest.CaptureFixture[str]

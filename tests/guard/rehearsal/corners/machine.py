@@ -435,7 +435,7 @@ def scripted_module_makes_a_tensor() -> None:
     net(torch.ones(1, 2, device="cuda"))
 
 
-@torch.library.custom_op("corners::joined", mutates_args=())
+@torch.library.custom_op("corners::joined", mutates_args=(), schema="(Tensor a, Tensor b) -> Tensor")
 def joined(a: Tensor, b: Tensor) -> Tensor:
     return a + b
 
@@ -446,7 +446,7 @@ def custom_operator() -> None:
     torch.ops.corners.joined(x, torch.ones(2))
 
 
-@torch.library.custom_op("corners::doubled", mutates_args=())
+@torch.library.custom_op("corners::doubled", mutates_args=(), schema="(Tensor x) -> Tensor")
 def doubled(x: Tensor) -> Tensor:
     made = torch.empty(x.shape, device=x.device)
     made.copy_(x * 2)
