@@ -263,8 +263,7 @@ def _at_batch(line: _Line) -> Iterator[Advice]:
 
 def _read(scope: Scope) -> set[str]:
     """The variables that a function reads."""
-    nodes = ast.walk(scope.definition) if scope.definition is not None else ()
-    return {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+    return {one.id for one in ast.walk(scope.definition) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
 
 
 def _batch_on(name: str, value: object, device: str, wanted: str) -> str:

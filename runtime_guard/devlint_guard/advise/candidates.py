@@ -113,7 +113,7 @@ def _remedies(astray: Astray) -> Iterator[Advice]:
 def _is_written(astray: Astray) -> bool:
     """Whether the failing operation fills the value in place: a copy would be filled instead."""
     here, reader = astray.links[0].node, astray.links[0].scope.reader
-    match astray.scene.operation and astray.scene.operation.node:
+    match astray.scene.operation.node:
         case ast.AugAssign(target=target):
             return target is here
         case ast.Subscript(ctx=ast.Store(), value=container):

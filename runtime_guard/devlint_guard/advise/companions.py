@@ -54,8 +54,8 @@ def _candidates(astray: Astray, others: Sequence[Met]) -> Iterator[Found]:
     if not astray.links:
         return
     here = astray.links[0]
-    operation = astray.scene.operation if here.scope.site is astray.scene.user else None
-    nodes = [*(one.node for one in others), *(one.node for one in (operation.terms if operation else ()))]
+    terms = astray.scene.operation.terms if here.scope.site is astray.scene.user else ()
+    nodes = [*(one.node for one in others), *(one.node for one in terms)]
     yield from ((here.scope, node, How.HERE) for node in nodes if node is not None)
     yield from ((here.scope, node, How.HERE) for node in _in_same_expression(astray, here))
     for link in astray.links:
@@ -67,8 +67,8 @@ def _candidates(astray: Astray, others: Sequence[Met]) -> Iterator[Found]:
 
 def _in_same_expression(astray: Astray, here: Link) -> Iterator[ast.expr]:
     """What the result of the failing operation meets on its line."""
-    inside = None if astray.scene.operation is None else astray.scene.operation.node
-    statement = None if inside is None else statement_of(here.scope, inside)
+    inside: ast.AST | None = astray.scene.operation.node
+    statement = statement_of(here.scope, astray.scene.operation.node)
     parents = {id(child): node for node in ast.walk(statement or ast.Pass()) for child in ast.iter_child_nodes(node)}
     while inside is not None and id(inside) in parents:
         outer = parents[id(inside)]
@@ -90,7 +90,7 @@ def _parts(node: ast.AST) -> list[ast.expr]:
 
 def _passed_beside(link: Link) -> Iterator[ast.expr]:
     """The other arguments of the call that passed the value."""
-    for node in own_nodes(link.scope.definition) if link.scope.definition is not None else ():
+    for node in own_nodes(link.scope.definition):
         given = _parts(node) if isinstance(node, ast.Call) else []
         if any(one is link.node for one in given):
             yield from (one for one in given if one is not link.node and not _is_read_on_cpu(link.scope, one))
@@ -102,7 +102,7 @@ def _taken_beside(link: Link) -> Iterator[ast.expr]:
     names = {target.id: target for target, _, _ in targets_of(link.statement) if isinstance(target, ast.Name)}
     line = link.scope.site.line if link.scope.site is not None else 0
     for name in names if len(names) > 1 else ():
-        named = (one for one in own_nodes(link.scope.definition or ast.Pass()) if isinstance(one, ast.Name))
+        named = (one for one in own_nodes(link.scope.definition) if isinstance(one, ast.Name))
         uses = [one for one in named if one.id == name and one.lineno >= line and isinstance(one.ctx, ast.Load)]
         first = min(uses, key=lambda one: (one.lineno, one.col_offset), default=None)
         if first is not None and not _is_read_on_cpu(link.scope, first):
@@ -112,7 +112,7 @@ def _taken_beside(link: Link) -> Iterator[ast.expr]:
 def _is_read_on_cpu(scope: Scope, node: ast.expr) -> bool:
     """Whether the program moves the value, or reads it on the CPU, wherever the function uses it."""
     text, line = ast.unparse(node), scope.site.line if scope.site is not None else 0
-    for one in own_nodes(scope.definition or ast.Pass()):
+    for one in own_nodes(scope.definition):
         match one:
             case ast.Call(func=ast.Attribute(value=receiver, attr=name)) if ast.unparse(receiver) == text:
                 if name in _READS or (name in MOVES and one.lineno >= line):

@@ -52,7 +52,7 @@ def devices_at(
 
 def _known(scope: Scope, node: ast.expr | ast.stmt) -> Iterator[tuple[str, object]]:
     """The variables that are bound when a line is reached, the nearest first."""
-    names = (one for one in ast.walk(scope.definition or ast.Pass()) if isinstance(one, ast.Name))
+    names = (one for one in ast.walk(scope.definition) if isinstance(one, ast.Name))
     targets = [one for one in names if isinstance(one.ctx, ast.Store)]
     before = node if isinstance(node, ast.expr) else ast.copy_location(ast.Name(""), node)
     for name, value in scope.names.items():

@@ -47,7 +47,7 @@ def moves_of(astray: Astray, module: nn.Module) -> Iterator[Advice]:
         scope = Scope.at(site) if site.is_user else None
         use = link.node if link is not None and site is astray.scene.user else node_at(site)
         use = use if isinstance(use, ast.expr) else getattr(use, "value", None)
-        if scope is not None and use is not None and scope.definition is not None:
+        if scope is not None and use is not None and not isinstance(scope.definition, ast.Pass):
             for name, holder in _holders(scope, module, use):
                 if holder is module or {str(one.device) for one in registered_in(holder)} == {device}:
                     yield from _moved(astray, scope, use, name)

@@ -14,18 +14,8 @@ from devlint_guard.explain.links import steps_of
 from devlint_guard.explain.operands import Scene, operand
 from devlint_guard.explain.trail import trail
 from devlint_guard.finding import Changes, Finding, Operand, Role
-from devlint_guard.program.expressions import Argument, Term, as_device, operation_at
+from devlint_guard.program.expressions import NO_OPERATION, Argument, as_device, operation_at
 from devlint_guard.program.frames import place_of, text_of
-
-
-def terms_of(scene: Scene) -> tuple[Term, ...]:
-    """The values that the failing expression takes."""
-    return scene.operation.terms if scene.operation else ()
-
-
-def arguments_of(scene: Scene) -> tuple[Argument, ...]:
-    """The arguments that it is given, if it is a call."""
-    return scene.operation.arguments if scene.operation else ()
 
 
 def spelled(scene: Scene, node: ast.AST, role: Role = Role.UNKNOWN, device: str = "") -> Operand:
@@ -49,8 +39,9 @@ def values_on(scene: Scene, device: str, *, last: bool = False, inside: bool = T
         last: whether the last of them comes first.
         inside: as there.
     """
-    found = [one for one in terms_of(scene) if not device or device in (one.device, one.device.partition(":")[0])]
-    found = found or [replace(one, device=device) for one in terms_of(scene) if one.device == device.partition(":")[0]]
+    kind, terms = device.partition(":")[0], scene.operation.terms
+    found = [one for one in terms if not device or device in (one.device, one.device.partition(":")[0])]
+    found = found or [replace(one, device=device) for one in terms if one.device == kind]
     ordered = found[::-1] if last else found
     return blamed(operand(scene, one) for one in ordered) or whole_expression(scene, device, inside=inside)
 
@@ -61,11 +52,11 @@ def value_passed_for(scene: Scene, parameter: str, device: str) -> tuple[Operand
         inner = operation_at(site)
         for term in inner.terms if inner else ():
             if term.text == parameter:
-                same = [one for one in terms_of(scene) if one.value is not None and one.value is term.value]
+                same = [one for one in scene.operation.terms if one.value is not None and one.value is term.value]
                 if same:
                     return blamed(operand(scene, one) for one in same)
-    named = [one.node for one in arguments_of(scene) if one.keyword == parameter and parameter]
-    same = [one for one in terms_of(scene) if any(one.node is node for node in named)]
+    named = [one.node for one in scene.operation.arguments if one.keyword == parameter and parameter]
+    same = [one for one in scene.operation.terms if any(one.node is node for node in named)]
     return blamed(operand(scene, one) for one in same)
 
 
@@ -80,7 +71,7 @@ def whole_expression(
         role: its role, such as an argument.
         inside: to take the one thing instead that it takes, if only one can be meant.
     """
-    if scene.operation is None:
+    if scene.operation is NO_OPERATION:
         return (Operand("", role, device, blamed=True),)
     is_one = inside and len(scene.operation.open_terms) == 1
     node = scene.operation.open_terms[0].node if is_one else scene.operation.node
@@ -94,9 +85,9 @@ def finding_about(code: str, found: tuple[Operand, ...], text: str, *advice: str
 
 def naming_devices(scene: Scene, kind: str) -> tuple[Operand, ...]:
     """The expressions of the user's line that name a device, and otherwise the line itself."""
-    function = scene.operation.text.rpartition(".")[2] if scene.operation else ""
-    given = [one for one in arguments_of(scene) if one.keyword == "device"]
-    given = given or [one for one in arguments_of(scene) if _names_a_device(one, kind, function)]
+    function = scene.operation.text.rpartition(".")[2]
+    given = [one for one in scene.operation.arguments if one.keyword == "device"]
+    given = given or [one for one in scene.operation.arguments if _names_a_device(one, kind, function)]
     return blamed(naming_device(scene, one) for one in given) or whole_expression(scene, kind)
 
 

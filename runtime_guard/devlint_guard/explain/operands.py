@@ -15,7 +15,7 @@ from devlint_guard.explain.messages import Message
 from devlint_guard.finding import Operand, Place, Role
 from devlint_guard.program import naming
 from devlint_guard.program.accelerator import accelerator
-from devlint_guard.program.expressions import Argument, Operation, Reader, Term, operation_at, part_at
+from devlint_guard.program.expressions import NO_OPERATION, Argument, Operation, Reader, Term, operation_at, part_at
 from devlint_guard.program.frames import (
     Carried,
     Site,
@@ -36,7 +36,7 @@ class Scene:
     Attributes:
         sites: the frames it went through, outermost first.
         user: the innermost one of the user's own code.
-        operation: what the user's frame is at.
+        operation: what the user's frame is at; `NO_OPERATION` where that is not known.
         roots: the modules that paths start from.
         given: the names of those that the caller knows.
         modules: those that were being called, outermost first.
@@ -45,7 +45,7 @@ class Scene:
 
     sites: Sequence[Site]
     user: Site | None
-    operation: Operation | None
+    operation: Operation
     roots: naming.Roots
     given: frozenset[str]
     modules: Sequence[nn.Module]
@@ -61,13 +61,13 @@ class Scene:
             text: of the error, if there is one; it may carry a traceback.
         """
         user = user_site(list(sites))
-        operation, known = None if user is None else operation_at(user), naming.roots_on(sites, roots)
+        operation, known = (user and operation_at(user)) or NO_OPERATION, naming.roots_on(sites, roots)
         return cls(sites, user, operation, known, frozenset(roots), naming.modules_on(sites), carried_in(text))
 
     @property
     def place(self) -> Place | None:
         """Where the user's frame is; None where there is none."""
-        return None if self.user is None else place_of(self.user, self.operation.node if self.operation else None)
+        return None if self.user is None else place_of(self.user, self.operation.node)
 
     @property
     def inner_sites(self) -> list[Site]:
@@ -215,7 +215,7 @@ def meeting(scene: Scene, message: Message) -> list[Met]:
 
     What torch's own frames took tells which tensors met; what the user's line took tells their names.
     """
-    taken = list(scene.operation.terms) if scene.operation else []
+    taken = list(scene.operation.terms)
     if scene.carried is not None and (found := _in_replica(scene, scene.carried, message)):
         return found
     inner = None if scene.carried else _operation_of_torch(scene, message)
@@ -223,7 +223,7 @@ def meeting(scene: Scene, message: Message) -> list[Met]:
         found = matched(scene, inner, taken)
         if len({one.operand.device for one in found}) > 1:
             return found
-    if scene.user and scene.operation and len(scene.operation.devices) < 2:
+    if scene.user and len(scene.operation.devices) < 2:
         # An object was made of values that are apart, and has failed only when it was used.
         part = part_at(scene.user, scene.operation.node)
         taken = list(part.terms) if part else taken
@@ -280,8 +280,8 @@ def _operation_of_torch(scene: Scene, message: Message) -> Operation | None:
     above, kernels = _with_kernels_apart(scene.inner_sites[::-1])
     found = _innermost(above, message)
     own = scene.operation
-    is_split = own is None or any(" and " in term.device for term in own.terms)  # a module on several devices
-    if found is not None or (own is not None and not is_split and _are_apart(own, message)):
+    is_split = any(" and " in term.device for term in own.terms)  # a module on several devices
+    if found is not None or (not is_split and _are_apart(own, message)):
         return found
     found = _innermost(kernels, message)
     return None if found is None else replace(found, terms=tuple(replace(one, text="") for one in found.terms))
@@ -328,8 +328,6 @@ def _with_index(term: Term, named: Sequence[str]) -> Term:
 
 def _with_the_unknown_one(scene: Scene, terms: list[Term], named: Sequence[str]) -> list[Term]:
     """If all known values are on one device, the unknown value is on the other one that the message names."""
-    if scene.operation is None or scene.user is None:
-        return terms
     known = {term.device for term in terms}
     other = [device for device in named if not _agree(known, [device])]
     if scene.operation.text == "[…]" and known == {"cpu"}:
@@ -378,14 +376,13 @@ def matched(scene: Scene, inner: Operation, taken: Sequence[Term]) -> list[Met]:
             found.append(_met(scene, Term(unknown.text, unknown.node, term.device, tensor)))
         elif named is not None and all(one.operand.device != term.device for one in found):
             # The failing expression stands for a value inside that no name leads to.
-            whole = "" if not scene.user or not scene.operation else text_of(scene.user, scene.operation.node)
+            whole = "" if scene.user is None else text_of(scene.user, scene.operation.node)
             found.append(Met(replace(named, name=named.name or whole), tensor))
     return found
 
 
 def _only_unknown(scene: Scene) -> Argument | None:
-    unknown = scene.operation.open_terms if scene.operation else ()
-    likely = [one for one in unknown if not isinstance(one.node, (ast.Constant, ast.Lambda))]
+    likely = [one for one in scene.operation.open_terms if not isinstance(one.node, (ast.Constant, ast.Lambda))]
     return likely[0] if len(likely) == 1 else None
 
 

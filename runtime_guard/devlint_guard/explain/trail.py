@@ -223,6 +223,6 @@ def _of_class(owner: object, name: str, value: object) -> Link | None:
 def _returned(function: object) -> Link | None:
     """What a function of the user's returned, if it has one `return`."""
     scope = Scope.of(function) if isinstance(function, FunctionType) else None
-    nodes = own_nodes(scope.definition) if scope is not None and scope.definition is not None else ()
+    nodes = own_nodes(scope.definition) if scope is not None else ()
     found = [one.value for one in nodes if isinstance(one, ast.Return) and one.value is not None]
     return Link(How.RETURNED, scope, found[0]) if scope is not None and len(found) == 1 else None

@@ -120,7 +120,7 @@ def _of_backward(message: Message) -> Finding:
 
 
 def _text(scene: Scene, code: str, blamed: Operand, other: Operand) -> str:
-    operation = scene.operation.text if scene.operation and not scene.carried else ""
+    operation = "" if scene.carried else scene.operation.text
     if code == "DEV102" and other.role is Role.MODULE:
         return f"`{blamed.name}` is on {blamed.device}, but `{other.name}`, which takes it, is on {other.device}"
     if blamed.role is Role.MODULE and code in ("DEV102", "DEV108", "DEV202"):

@@ -17,7 +17,7 @@ from torch.nn.parallel import DistributedDataParallel
 from devlint_guard.advise.candidates import node_of
 from devlint_guard.advise.edits import followed_by, preceded_by, replaced, with_keyword
 from devlint_guard.explain.cause import said_of
-from devlint_guard.explain.line_values import arguments_of, blamed, finding_about, spelled, terms_of, whole_expression
+from devlint_guard.explain.line_values import blamed, finding_about, spelled, whole_expression
 from devlint_guard.explain.messages import Message
 from devlint_guard.explain.operands import Scene, operand
 from devlint_guard.finding import Changes, Finding, Operand, Role
@@ -121,7 +121,7 @@ def _wrapped_moved(scene: Scene, found: Operand, wanted: str) -> Changes:
     if place is None:
         return ()
     scope, node = place
-    operation = scene.operation.node if scene.operation else None
+    operation = scene.operation.node
     if isinstance(operation, ast.Call) and node is operation.func:
         return preceded_by(scope, node, f'{scope.source.of(node)}.to("{wanted}")')
     return followed_by(scope, node, f'.to("{wanted}")')
@@ -143,7 +143,7 @@ def _moved_to_its_id(scene: Scene, found: Operand) -> Changes:
     """The module in the call, moved to the one device that the call names, if the module is on the CPU as a whole."""
     place = node_of(scene, found) if found.role is Role.MODULE else None
     value = None if place is None else place[0].reader.value(place[1])
-    match [one.node for one in arguments_of(scene) if one.keyword == "device_ids"]:
+    match [one.node for one in scene.operation.arguments if one.keyword == "device_ids"]:
         case [ast.List(elts=[one]) | ast.Tuple(elts=[one])] if place is not None and isinstance(value, nn.Module):
             return followed_by(*place, f".to({place[0].source.of(one)})") if devices_of(value) == ["cpu"] else ()
     return ()
@@ -151,13 +151,13 @@ def _moved_to_its_id(scene: Scene, found: Operand) -> Changes:
 
 def _parallel_operands(scene: Scene) -> tuple[Operand, ...]:
     """The module that is wrapped, or called, and the device ids that it is given."""
-    modules = [operand(scene, one) for one in terms_of(scene) if isinstance(one.value, nn.Module)]
-    node = scene.operation.node if scene.operation else None
+    modules = [operand(scene, one) for one in scene.operation.terms if isinstance(one.value, nn.Module)]
+    node = scene.operation.node
     if not modules and isinstance(node, ast.Call):
         wrapped = node.func if isinstance(node.func, ast.Call) else next(iter(node.args), node.func)
         modules = [spelled(scene, wrapped, Role.MODULE)]
-    ids = [one for one in arguments_of(scene) if one.keyword in ("device_ids", "output_device")]
-    ids += [one for one in arguments_of(scene) if not one.keyword and isinstance(one.node, ast.List)]
+    ids = [one for one in scene.operation.arguments if one.keyword in ("device_ids", "output_device")]
+    ids += [one for one in scene.operation.arguments if not one.keyword and isinstance(one.node, ast.List)]
     # A device that is none of CUDA is wrong with any module.
     ids.sort(key=lambda one: not _is_on_cpu(one))
     named = [spelled(scene, one.node) for one in ids]

@@ -18,13 +18,11 @@ from devlint_guard.advise.candidates import node_of, on_way, passed_on, with_con
 from devlint_guard.advise.edits import advised, replaced, with_keyword
 from devlint_guard.explain.cause import default_steps
 from devlint_guard.explain.line_values import (
-    arguments_of,
     blamed,
     finding_about,
     naming_device,
     naming_devices,
     spelled,
-    terms_of,
     value_passed_for,
     values_on,
     whole_expression,
@@ -77,7 +75,7 @@ def _not_on_cpu(scene: Scene, message: Message) -> Finding:
     device = next((one for one in message.devices if one != "cpu"), "cuda")
     found = value_passed_for(scene, message.argument, device) or values_on(scene, device, last=True)
     taken = f"`{message.argument}`" if message.argument else "what"
-    operation = scene.operation.text if scene.operation else "it"
+    operation = scene.operation.text or "it"
     return _only_on_cpu(scene, found, f"is on {device}: `{operation}` takes {taken} from the CPU", "pass it")
 
 
@@ -125,11 +123,11 @@ def _meta(scene: Scene, message: Message) -> Finding:
 
 def _generator(scene: Scene, message: Message) -> Finding:
     wanted, has = (*message.devices, "", "")[:2]
-    given = [one.node for one in arguments_of(scene) if one.keyword == "generator"]
-    generators = [one for one in terms_of(scene) if isinstance(one.value, torch.Generator) or one.node in given]
+    given = [one.node for one in scene.operation.arguments if one.keyword == "generator"]
+    generators = [one for one in scene.operation.terms if isinstance(one.value, torch.Generator) or one.node in given]
     drawing = [replace(operand(scene, one), role=Role.GENERATOR) for one in generators]
     first = (blamed(drawing) or whole_expression(scene, has, Role.GENERATOR))[0]
-    rest = [operand(scene, one) for one in terms_of(scene) if one not in generators]
+    rest = [operand(scene, one) for one in scene.operation.terms if one not in generators]
     if own := _with_own_generator(scene, has):
         found = (replace(first, name=own, history=default_steps()), *rest)
         remedy = f"do without the default device {wanted}: move the model and the batches with `.to(device)`"
@@ -189,7 +187,7 @@ def _no_device(scene: Scene, message: Message) -> Finding:
 def _chosen(scene: Scene, asked: Operand) -> Changes:
     """The line that names the device chooses it by a check."""
     choice = '"cuda" if torch.cuda.is_available() else "cpu"'
-    scope, node = None if scene.user is None else Scope.at(scene.user), scene.operation and scene.operation.node
+    scope, node = None if scene.user is None else Scope.at(scene.user), scene.operation.node
     match node:
         case ast.Call(func=ast.Attribute(value=receiver, attr="cuda")) if scope is not None:
             return replaced(scope, node, f"{attached(scope.source.of(receiver))}.to({choice})")
@@ -227,7 +225,7 @@ def _no_index(scene: Scene, message: Message) -> Finding:
 
 def _written(scene: Scene, is_meant: Callable[[ast.AST], bool]) -> tuple[Operand, ...]:
     """The nodes in the failing expression that are meant; of a keyword argument, its value."""
-    nodes = [one for one in ast.walk(scene.operation.node) if is_meant(one)] if scene.operation else []
+    nodes = [one for one in ast.walk(scene.operation.node) if is_meant(one)]
     return blamed(spelled(scene, one.value if isinstance(one, ast.keyword) else one) for one in nodes)
 
 
@@ -240,8 +238,8 @@ def _devices(kind: str, count: int) -> str:
 
 def _device_text(scene: Scene, message: Message) -> Finding:
     text = message.fields.get("text", "")
-    named = [one for one in arguments_of(scene) if one.keyword == "device"]
-    others = [one for one in arguments_of(scene) if isinstance(one.value, (str, int, torch.device))]
+    named = [one for one in scene.operation.arguments if one.keyword == "device"]
+    others = [one for one in scene.operation.arguments if isinstance(one.value, (str, int, torch.device))]
     texts = [one for one in others if one.value == text or (isinstance(one.value, str) and not text)]
     found = _written(scene, lambda node: isinstance(node, ast.Constant) and node.value == text) if text else ()
     found = found or blamed(naming_device(scene, one) for one in texts or named or others)
@@ -267,7 +265,7 @@ def _spelling(text: str) -> str:
 
 def _checkpoint(scene: Scene, message: Message) -> Finding:
     kind = message.fields.get("type", "cuda").lower()
-    asked = [naming_device(scene, one) for one in arguments_of(scene) if one.keyword == "map_location"]
+    asked = [naming_device(scene, one) for one in scene.operation.arguments if one.keyword == "map_location"]
     found = blamed(asked) or whole_expression(scene, kind)
     index = message.fields.get("index")
     text = f"is for {kind}{':' + index if index else ''}, which is not here"
@@ -277,7 +275,7 @@ def _checkpoint(scene: Scene, message: Message) -> Finding:
 
 def _mapped(scene: Scene) -> Changes:
     scope = None if scene.user is None else Scope.at(scene.user)
-    for node in ast.walk(scene.operation.node) if scene.operation else ():
+    for node in ast.walk(scene.operation.node):
         if scope is not None and isinstance(node, ast.Call) and scope.source.of(node.func).endswith("load"):
             return with_keyword(scope, node, "map_location", '"cpu"')
     return ()
@@ -299,7 +297,7 @@ def _no_attribute(scene: Scene, message: Message) -> Finding:
     found, asked = whole_expression(scene, ""), ""
     changes: Changes = ()
     scope = None if scene.user is None else Scope.at(scene.user)
-    node = scene.operation.node if scene.operation else None
+    node = scene.operation.node
     if scope is not None and isinstance(node, ast.Attribute):
         value = scope.reader.value(node.value)
         if isinstance(value, nn.Module):

@@ -77,6 +77,10 @@ class Operation:
         return {device for term in self.terms for device in term.device.split(" and ")}
 
 
+NO_OPERATION: Final = Operation("", ast.Module([], []), (), ())
+"""That of a frame whose source cannot be had, or of no frame at all."""
+
+
 def operation_at(site: Site) -> Operation | None:
     """The operation that a frame is at; None where its source cannot be had.
 

@@ -85,14 +85,17 @@ class Scope:
         return self.code.co_varnames[: self.code.co_argcount + self.code.co_kwonlyargcount]
 
     @property
-    def definition(self) -> ast.AST | None:
-        """The node of the function, or of the whole file. A comprehension has that of the function around it."""
+    def definition(self) -> ast.AST:
+        """The node of the function, or of the whole file. A comprehension has that of the function around it.
+
+        It is a bare `pass` where the source has changed, or for a lambda.
+        """
         if self.code.co_name in _COMPREHENSIONS:
             line = (self.code.co_firstlineno, 0)
             around = list(nodes_around(self.source.tree, line, line))
             functions = [one for one in around if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
             return functions[-1] if functions else self.source.tree
-        return self.source.tree if self.is_module else definition_of(self.source.tree, self.code)
+        return self.source.tree if self.is_module else definition_of(self.source.tree, self.code) or ast.Pass()
 
     def place(self, node: ast.expr | ast.stmt) -> Place:
         """Where a node of it stands."""
@@ -100,13 +103,12 @@ class Scope:
 
     def reaching(self, is_target: IsTarget, use: ast.AST | None) -> Sequence[Binding | None]:
         """The bindings that may be the last one when a node is reached, see `bindings.reaching`."""
-        definition = self.definition
-        return [None] if definition is None else reaching(definition, is_target, use)
+        return reaching(self.definition, is_target, use)
 
     def is_settled(self, node: ast.expr) -> bool:
         """Whether the names in an expression have the values that they had when it was computed."""
         names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-        later = (one for one in own_nodes(self.definition or ast.Pass()) if span_of(one)[1][0] >= node.lineno)
+        later = (one for one in own_nodes(self.definition) if span_of(one)[1][0] >= node.lineno)
         targets = [target for one in later if isinstance(one, ast.stmt) for target, _, _ in targets_of(one)]
         return not any(isinstance(target, ast.Name) and target.id in names for target in targets)
 
