@@ -14,6 +14,7 @@ from devlint_guard.advise.left_behind import tensor_of
 from devlint_guard.advise.resumed import MOVE_FIRST, order_of, parameter_of
 from devlint_guard.explain.blame import is_meta_deliberate, most_suspect
 from devlint_guard.explain.cause import Cause, cause_of, history_of, tensor_on
+from devlint_guard.explain.line_values import finding_about
 from devlint_guard.explain.links import Link, steps_of
 from devlint_guard.explain.messages import Message, Trouble
 from devlint_guard.explain.operands import Met, Scene, found_operand, meeting
@@ -110,13 +111,9 @@ def _of_backward(message: Message) -> Finding:
     """On a gradient that a function of the user's has made; where it stands is on no frame."""
     name = message.fields["function"]
     wanted, has = message.devices
-    made = Operand(name, Role.GRADIENT, has, blamed=True)
-    return Finding(
-        "DEV101",
-        f"`{name}` has made a gradient on {has} of one on {wanted}",
-        operands=(made,),
-        help=("return gradients on the device of the values that they belong to",),
-    )
+    made = (Operand(name, Role.GRADIENT, has, blamed=True),)
+    remedy = "return gradients on the device of the values that they belong to"
+    return finding_about("DEV101", made, f"has made a gradient on {has} of one on {wanted}", remedy)
 
 
 def _text(scene: Scene, code: str, blamed: Operand, other: Operand) -> str:

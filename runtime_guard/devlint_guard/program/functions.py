@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib.util
 import itertools
 import sys
@@ -152,10 +153,10 @@ def imported(top: Scope, name: str) -> tuple[Scope, str] | None:
     for node in ast.walk(top.source.tree):
         for one in node.names if isinstance(node, ast.ImportFrom) else ():
             if (one.asname or one.name) == name and isinstance(node, ast.ImportFrom):
-                package = str(top.more_names.get("__package__") or "")
-                module = importlib.util.resolve_name(f"{'.' * node.level}{node.module or ''}", package)
-                there = top_of(sys.modules.get(module))
-                return None if there is None else (there, one.name)
+                package, module = str(top.more_names.get("__package__") or ""), f"{'.' * node.level}{node.module or ''}"
+                with contextlib.suppress(ImportError):  # the file does not know its package
+                    there = top_of(sys.modules.get(importlib.util.resolve_name(module, package)))
+                    return None if there is None else (there, one.name)
     return None
 
 
