@@ -49,6 +49,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("devlint.inference.values", "devlint.inference.text"),
     ("devlint.inference.stubs",),
     ("devlint.inference.state",),
+    ("devlint.inference.worlds",),
     ("devlint.inference.requirements",),
     ("devlint.inference.library",),
     ("devlint.inference.calls",),

@@ -271,9 +271,15 @@ def call_move(frame: Frame, receiver: Value, name: str, arguments: Arguments, sp
         return UNKNOWN
     own = device_of_module(frame, receiver) if is_module(receiver) else device_of(frame, receiver)
     where = target_of_move(frame, name, arguments, own)
-    if where is own and (isinstance(receiver, Tensor) or is_module(receiver)):
+    if where is own and (isinstance(receiver, Tensor) or stays(frame, name, arguments)):
         return receiver
     return moved(frame, receiver, where, frame.source())
+
+
+def stays(frame: Frame, name: str, arguments: Arguments) -> bool:
+    """Whether a move names no device: the parts of a module stay, wherever each of them is."""
+    nowhere = device("nowhere")
+    return target_of_move(frame, name, arguments, nowhere) is nowhere
 
 
 def target_of_move(frame: Frame, name: str, arguments: Arguments, own: Value) -> Value:

@@ -8,14 +8,13 @@ from devlint.frontend import ir
 from devlint.inference.calls.attributes import MOVES, read
 from devlint.inference.calls.evaluation import combined
 from devlint.inference.calls.items import require_index, subscript
-from devlint.inference.calls.target import target_of_move
+from devlint.inference.calls.target import stays
 from devlint.inference.execute.names import load
 from devlint.inference.library.signatures import apply as apply_signature
 from devlint.inference.requirements.discards import discard
 from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.containers import append, content, elements, fill, has, one_element
 from devlint.inference.state.frame import Arguments, Frame
-from devlint.inference.state.where import device_of
 from devlint.inference.stubs import TENSOR_CLASS
 from devlint.inference.values.data import ANYWHERE, HOST, ON_CPU, ON_HOST, Participant
 from devlint.inference.values.folding import COMPARISONS, fold
@@ -138,8 +137,7 @@ def _discard(frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -
         receiver, name = callee.parent, callee.field.name
     else:
         return
-    own = device_of(frame, receiver)
-    if name in MOVES and target_of_move(frame, name, arguments, own) is not own:
+    if name in MOVES and not stays(frame, name, arguments):
         discard(frame, name, receiver, span)
 
 

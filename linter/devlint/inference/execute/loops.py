@@ -13,7 +13,7 @@ from devlint.inference.state.containers import elements
 from devlint.inference.state.frame import Frame, Loop, State
 from devlint.inference.state.where import is_module
 from devlint.inference.values.joins import join_all
-from devlint.inference.values.terms import UNKNOWN, Value
+from devlint.inference.values.terms import FIRST, UNKNOWN, Value
 
 MOST_ROUNDS: Final = 4
 """How often a loop is executed; a name that changes in each round is unknown then."""
@@ -41,7 +41,27 @@ def for_(frame: Frame, instruction: ir.For) -> None:
         frame.registers[instruction.element] = element
         block(frame, instruction.body)
 
-    repeat(frame, turn, instruction.orelse)
+    first = frame.heap.get(value, FIRST)
+    if first is None:
+        repeat(frame, turn, instruction.orelse)
+    else:
+        _first_turn(frame, instruction, first, turn)
+
+
+def _first_turn(frame: Frame, instruction: ir.For, first: Value, turn: Callable[[], None]) -> None:
+    """Execute a loop whose first turn has another element than the others; it may also have no turn at all."""
+    before = frame.state.fork()
+    loop = Loop(True)
+    frame.loops.append(loop)
+    frame.registers[instruction.element] = first
+    block(frame, instruction.body)
+    frame.loops.pop()
+    for state in loop.continues:
+        frame.state = frame.state.joined(state)
+    if frame.is_live:
+        repeat(frame, turn, instruction.orelse)
+    for state in (before, *loop.breaks):
+        frame.state = frame.state.joined(state)
 
 
 def _one_by_one(frame: Frame, found: tuple[Value, ...]) -> bool:

@@ -26,6 +26,7 @@ from devlint.inference.values.terms import (
     ABSENT,
     COMPUTED,
     ELEMENT,
+    FIRST,
     ITEMS,
     LAZY,
     MACHINE,
@@ -272,7 +273,10 @@ def enumerate_(call: CallSite) -> Value:
     if found is not None:
         fill(frame, made, [pack(constant(number), each) for number, each in enumerate(found)], True)
     else:
-        fill(frame, made, [pack(NUMBER, frame.engine.iterated(frame, source, call.span))], False)
+        each = frame.engine.iterated(frame, source, call.span)
+        fill(frame, made, [pack(NUMBER, each)], False)
+        if call.given(1, "start") is None:
+            frame.heap.put(made, FIRST, pack(constant(0), each))
     return made
 
 
@@ -289,6 +293,8 @@ def range_(call: CallSite) -> Value:
         fill(frame, made, [constant(each) for each in numbers], True)
     else:
         frame.heap.put(made, ELEMENT, NUMBER)
+        if len(call.arguments.positional) == 1:
+            frame.heap.put(made, FIRST, constant(0))
     return made
 
 

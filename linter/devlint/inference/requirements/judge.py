@@ -31,6 +31,7 @@ from devlint.inference.values.terms import (
     root_of,
     symbol,
 )
+from devlint.inference.worlds.choices import speaks_of_choices, worlds
 
 
 def broken(requirement: Requirement) -> tuple[Participant, Participant] | None:
@@ -43,6 +44,22 @@ def broken(requirement: Requirement) -> tuple[Participant, Participant] | None:
         for two in firm[number_of + 1 :]:
             if differ(one.device, two.device) and not _may_read(requirement.kind, one, two):
                 return one, two
+    return None
+
+
+def broken_in_a_world(requirement: Requirement) -> tuple[Participant, Participant] | None:
+    """Return two participants that differ in a world in which all conditions hold; None if there is no such world."""
+    participants = requirement.participants
+    if not any(speaks_of_choices(each.device) for each in participants):
+        return None
+    values = [part for each in participants for part in (each.device, each.rank)]
+    for world, conditions in worlds(values, requirement.conditions):
+        if any(world.truth(each) is False for each in conditions):
+            continue
+        there = [each._replace(device=world.put(each.device), rank=world.put(each.rank)) for each in participants]
+        found = broken(requirement._replace(participants=tuple(there)))
+        if found is not None:
+            return found
     return None
 
 

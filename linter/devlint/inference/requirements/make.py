@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from devlint.frontend import ir
-from devlint.inference.requirements.judge import broken, is_beside_caller, is_guarded, is_open
+from devlint.inference.requirements.judge import broken, broken_in_a_world, is_beside_caller, is_guarded, is_open
 from devlint.inference.state.frame import NOBODY, Frame
 from devlint.inference.state.where import device_of, rank_of, source_of
 from devlint.inference.values.data import (
@@ -42,11 +42,11 @@ def note(frame: Frame, requirement: Requirement) -> None:
     """
     if frame.in_handler:
         return
-    two = broken(requirement)
+    two = broken(requirement) or broken_in_a_world(requirement)
     if two is None:
         if is_open(requirement):
             frame.requirements[requirement] = None
-    elif frame.oracle is NOBODY and not is_guarded(requirement):
-        frame.findings[Finding(requirement, two[0], two[1])] = None
     elif frame.oracle is not NOBODY:
         frame.requirements[requirement] = None
+    elif not is_guarded(requirement):
+        frame.findings[Finding(requirement, two[0], two[1])] = None

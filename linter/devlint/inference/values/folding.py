@@ -68,6 +68,10 @@ COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
 TEXT_METHODS: Final = frozenset(
     "startswith endswith lower upper strip lstrip rstrip replace removeprefix split".split()
 )
+OF_THE_HEAP: Final = frozenset(
+    "device_of rank_of device_of_data len item attribute get has to isinstance hasattr type collated".split()
+)
+"""Operations of terms that `fold` leaves to who has a heap."""
 LARGEST: Final = 1 << 40
 """Numbers above it, and longer texts than `LONGEST`, are not computed."""
 LONGEST: Final = 200

@@ -114,6 +114,8 @@ ITEM: Final = kept("item")
 """Of a data set: any of its items."""
 COLLATES: Final = kept("collates")
 """Of a loader: the function that makes a batch of items."""
+FIRST: Final = kept("first")
+"""Of what is iterated over: its first element, if that says more than any element."""
 LAZY: Final = kept("lazy")
 """Of an iterator: a function that is called for each element, and what hands it over."""
 RECEIVER: Final = kept("receiver")
