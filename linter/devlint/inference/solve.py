@@ -13,6 +13,7 @@ from devlint.inference.calls.evaluation import evaluate
 from devlint.inference.calls.items import iterated
 from devlint.inference.calls.substitution import Substitution
 from devlint.inference.calls.target import call_value
+from devlint.inference.entries import module_client
 from devlint.inference.execute.expressions import operate
 from devlint.inference.execute.statements import block
 from devlint.inference.files import DONE, NEW, RUNNING, Files, Loaded
@@ -58,7 +59,7 @@ class Solver(Engine):
         self._bodies: dict[ir.Function, Body] = {}
         self._classes: dict[tuple[ir.Class, tuple[Value, ...]], ClassCode] = {}
         self._defaults: dict[tuple[Body, str], Value] = {}
-        self._called: set[Body] = set()
+        self._clients: dict[ClassCode, list[Finding]] = {}
         self._own: dict[Body, dict[Finding, None]] = {}
         self._asked: set[tuple[FileCode, str]] = set()
         self.revealed: dict[Place, Value] = {}
@@ -92,9 +93,20 @@ class Solver(Engine):
                 found.update(loaded.frame.findings)
         for body in self._bodies.values():
             found.update(self.summaries.of(body).findings)
-            if body not in self._called:
+            if body not in self.called:
                 found.update(self._of_its_own(body))
+        for code in self._classes.values():
+            if code.is_module and code not in self.created:
+                found.update(dict.fromkeys(self._of_its_client(code)))
         return list(found)
+
+    def _of_its_client(self, code: ClassCode) -> list[Finding]:
+        """Return what breaks in a class of modules that no code of the project creates, used by a client."""
+        if code not in self._clients:
+            self.is_of_client = True
+            self._clients[code] = list(module_client.findings(self._entry(code.file, UNKNOWN), code))
+            self.is_of_client = False
+        return self._clients[code]
 
     def _of_its_own(self, body: Body) -> dict[Finding, None]:
         """Return what is broken in a body that no code of the project calls, once all files have left their globals.
@@ -296,8 +308,6 @@ class Solver(Engine):
 
     def call_function(self, frame: Frame, called: Function, arguments: Arguments, span: ir.Span) -> Value:
         """See `Engine`."""
-        if called.body is not frame.body:
-            self._called.add(called.body)
         return call_function(frame, called, arguments, span)
 
     def read(self, frame: Frame, owner: Value, name: str, span: ir.Span) -> Value:

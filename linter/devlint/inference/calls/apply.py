@@ -34,6 +34,8 @@ from devlint.inference.values.terms import (
 
 def call_function(frame: Frame, called: Function, arguments: Arguments, span: ir.Span) -> Value:
     """Return what a function of the project gives, and do what it does."""
+    if called.body is not frame.body and not frame.engine.is_of_client:
+        frame.engine.called.add(called.body)
     given = bound(frame, called.body, called.environment, arguments)
     puts_in = Substitution(frame, given, span)
     summary = frame.engine.summary(called.body, puts_in)

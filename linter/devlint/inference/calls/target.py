@@ -52,6 +52,7 @@ from devlint.inference.values.terms import (
     Value,
     attribute,
     is_symbolic,
+    root,
     root_of,
     symbol,
 )
@@ -59,6 +60,17 @@ from devlint.inference.values.terms import (
 assert TOPICS
 
 CURRENT = device("cuda:0")
+
+OPTION_LIBRARIES = frozenset(
+    """
+    argparse click typer absl hydra omegaconf fire configargparse tap yacs configparser ml_collections simple_parsing
+    docopt jsonargparse tyro yaml toml tomli tomllib ruamel
+    """.split()
+)
+"""Libraries whose results are what the user of a program chooses."""
+
+PARSERS = frozenset({"parse_args", "parse_known_args"})
+"""Methods that read the command line, unless they are given one."""
 
 QUIET = frozenset(
     """
@@ -140,10 +152,12 @@ def _call_symbol(frame: Frame, callee: Value, arguments: Arguments, span: ir.Spa
     if code is not None:
         return call_code(frame, callee, code, arguments, span)
     receiver, name = _receiver(callee)
-    if name:
-        return call_method(frame, method(receiver, "", name), arguments, span)
     top = root_of(callee)
+    if name and (top is None or top.kind != OPTION):
+        return call_method(frame, method(receiver, "", name), arguments, span)
     if top is not None and top.kind == OPTION and isinstance(callee, Symbol):
+        if callee.field.name in PARSERS and arguments.positional:
+            return frame.unknown("parsed", span)  # the program gives the arguments itself
         for each in arguments.values():
             havoc(frame, each)
         return symbol(callee, attribute("()"))
@@ -234,6 +248,8 @@ def call_library(frame: Frame, name: str, arguments: Arguments, span: ir.Span) -
     forms = stubs.function(name)
     if forms:
         return apply_signature(frame, stubs, name, forms, arguments, span)
+    if name.partition(".")[0] in OPTION_LIBRARIES:
+        return root(OPTION, name, frame.site(span))
     if name.partition(".")[0] in QUIET:
         return frame.unknown(name, span)
     return call_unknown(frame, name, arguments, span)

@@ -173,11 +173,16 @@ class Engine:
     Attributes:
         stubs: what is known of libraries.
         changes_default: whether some code of the project changes the default device.
+        is_of_client: whether a client is executed, which is no code of the project.
+        called, created: the functions that code of the project calls, and the classes of which it makes objects.
     """
 
     def __init__(self, stubs: Stubs) -> None:
         self.stubs = stubs
         self.changes_default = False
+        self.is_of_client = False
+        self.called: set[Body] = set()
+        self.created: set[ClassCode] = set()
 
     def call(self, frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> Value:
         """Execute a call and return its result."""

@@ -19,7 +19,7 @@ from devlint.inference.values.objects import (
     Library,
     Method,
 )
-from devlint.inference.values.tensors import Alternatives, Array, Device, Row, Tensor, Tuple
+from devlint.inference.values.tensors import ACCELERATOR, Alternatives, Array, Device, Row, Tensor, Tuple
 from devlint.inference.values.terms import (
     ABSENT,
     DEVICE,
@@ -111,6 +111,8 @@ def _of_symbol(frame: Frame, value: Root | Symbol) -> Value:
     top = value if isinstance(value, Root) else value.root
     if top.kind in (OPTION, MACHINE):
         return NO_DEVICE
+    if top.kind == INPUT:
+        return ACCELERATOR
     return symbol(value, DEVICE)
 
 
