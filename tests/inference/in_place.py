@@ -36,6 +36,7 @@ class InPlace(Solver):
         """Execute the body with the caller's values; a body that is being executed has a summary."""
         if called.body in _INSIDE or self.summaries.is_active(called.body):
             return super().call_function(frame, called, arguments, span)
+        self.called.add(called.body)
         given = bound(frame, called.body, called.environment, arguments)
         inner = Frame(self, called.body, frame.oracle, frame.heap, frame.site(span))
         inner.state = State({}, frame.heap, True, frame.state.passed)
@@ -65,6 +66,14 @@ class InPlace(Solver):
 _SOURCE = re.compile(r"earlier\([^()]*\)|[^ (]*\.py:\d+:\d+|[^ (]*#source")
 """What decided a device: which of several operands is told is no part of the law."""
 
+
+def _without_sources(text: str) -> str:
+    before = ""
+    while before != text:
+        before, text = text, _SOURCE.sub("…", text)
+    return text
+
+
 _INSIDE: list[object] = []
 _OUTER: dict[Frame, Frame] = {}
 
@@ -89,7 +98,7 @@ def outcome(kind: type[Solver], path: Path) -> Outcome:
         place, kind_of = found.requirement.place, found.requirement.kind
         broken.add((kind_of, place.line, place.column))
     names = {name: f"{value.text} on {device_of(frame, value).text}" for name, value in frame.state.names.items()}
-    names = {name: _SOURCE.sub("…", text) for name, text in names.items()}
+    names = {name: _without_sources(text) for name, text in names.items()}
     return Outcome(frozenset(broken), names)
 
 

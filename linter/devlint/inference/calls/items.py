@@ -20,7 +20,7 @@ from devlint.inference.values.joins import join_all
 from devlint.inference.values.objects import LIBRARY, ClassValue, Function, Instance, bound
 from devlint.inference.values.ranks import number
 from devlint.inference.values.tensors import CPU, Alternatives, Array, Tensor, Tuple
-from devlint.inference.values.terms import LAZY, NONE, NUMBER, UNKNOWN, Term, Value, is_symbolic
+from devlint.inference.values.terms import LAZY, NONE, NUMBER, UNKNOWN, Value, is_symbolic
 
 
 def own_method(owner: Value, name: str) -> Value | None:
@@ -44,22 +44,19 @@ def subscript(frame: Frame, owner: Value, index: Value, span: ir.Span) -> Value:
 def require_index(frame: Frame, owner: Value, index: Value, span: ir.Span) -> None:
     """Note what `owner[index]` requires: an index on the device of a tensor or on the CPU; of an array, on the CPU."""
     parts = index.items if isinstance(index, Tuple) else (index,)
-    tensors = [each for each in parts if isinstance(each, Tensor) or (is_symbolic(each) and _proven(frame, each))]
-    for each in tensors:
+    for each in parts:
+        if not may_be_tensor(each):
+            continue
         if isinstance(owner, Array):
             require(frame, "[]", [participant(frame, each, ONE_ELEMENT), Participant(HOST, CPU)], span, ON_HOST)
-        elif _proven(frame, owner):
+        elif may_be_tensor(owner):
             index_part = participant(frame, each, ANYWHERE, INDEX)
             require(frame, "[]", [participant(frame, owner), index_part], span, READ_INDEX)
 
 
-def _proven(frame: Frame, value: Value) -> bool:
-    """Whether a value is a tensor, as far as operations have proven it."""
-    if isinstance(value, Alternatives):
-        return all(_proven(frame, each) for each in value.options)
-    if isinstance(value, Term) and value.operator == "ite":
-        return _proven(frame, value.arguments[1]) and _proven(frame, value.arguments[2])
-    return isinstance(value, Tensor) or value in frame.kinds
+def may_be_tensor(value: Value) -> bool:
+    """Whether a value is a tensor, or what a caller may have handed over as one."""
+    return isinstance(value, (Tensor, Alternatives)) or is_symbolic(value)
 
 
 def set_subscript(frame: Frame, owner: Value, index: Value, value: Value, span: ir.Span) -> None:
@@ -74,7 +71,7 @@ def set_subscript(frame: Frame, owner: Value, index: Value, value: Value, span: 
         return
     parts = index.items if isinstance(index, Tuple) else (index,)
     by_index = [each for each in parts if isinstance(each, Instance) or _is_index(each)]
-    if _proven(frame, owner) and by_index and (isinstance(value, Tensor) or is_symbolic(value)):
+    if may_be_tensor(owner) and by_index and may_be_tensor(value):
         require(frame, "[]=", [participant(frame, owner), participant(frame, value, ONE_ELEMENT)], span)
     set_item(frame, owner, index, value)
 

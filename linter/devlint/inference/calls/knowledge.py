@@ -40,7 +40,7 @@ def truth_of(frame: Frame, value: Value) -> bool | None:
     known = truth(value)
     if known is None:
         known = is_true(frame, value)
-    if known is None and is_symbolic(value) and is_answerable(value):
+    if known is None and is_answerable(value):
         answer = frame.ask(Question(TRUTH, value))
         known = answer if isinstance(answer, bool) else None
     return known

@@ -95,6 +95,8 @@ class Substitution(Oracle):
 
     def value(self, value: Value) -> Value:
         """Return a value of the summary as the caller has it."""
+        if value.is_fixed:
+            return value
         found = self._known.get(value)
         if found is None:
             found = self._known[value] = self._put_in(value)
@@ -111,6 +113,9 @@ class Substitution(Oracle):
         return Participant(one.role, device, rank, self.value(one.source), one.exemption, self.value(one.subject))
 
     def _put_in(self, value: Value) -> Value:
+        if isinstance(value, Instance):
+            where = through(value.site, self._site)
+            return instance(where, value.kind, value.of) if isinstance(where, Site) else value
         if isinstance(value, Root):
             return self._of_root(value)
         if isinstance(value, Symbol):
@@ -135,9 +140,6 @@ class Substitution(Oracle):
         return self._object(value)
 
     def _object(self, value: Value) -> Value:
-        if isinstance(value, Instance):
-            where = through(value.site, self._site)
-            return instance(where, value.kind, value.of) if isinstance(where, Site) else value
         if isinstance(value, Function):
             return function(value.body, self.value(value.environment))
         if isinstance(value, Bound):

@@ -7,7 +7,7 @@ from typing import Final
 from devlint.frontend import ir
 from devlint.inference.calls.attributes import MOVES, read
 from devlint.inference.calls.evaluation import combined
-from devlint.inference.calls.items import require_index, subscript
+from devlint.inference.calls.items import may_be_tensor, require_index, subscript
 from devlint.inference.calls.target import stays
 from devlint.inference.execute.names import load
 from devlint.inference.library.signatures import apply as apply_signature
@@ -21,7 +21,7 @@ from devlint.inference.values.folding import COMPARISONS, fold
 from devlint.inference.values.joins import join
 from devlint.inference.values.objects import DICT, LIST, MODULE, SET, Instance, Method
 from devlint.inference.values.ranks import highest
-from devlint.inference.values.tensors import CPU, Alternatives, Array, Row, Tensor, Tuple, array, pack, row
+from devlint.inference.values.tensors import CPU, Array, Row, Tensor, Tuple, array, pack, row
 from devlint.inference.values.terms import (
     ABSENT,
     BOTTOM,
@@ -207,7 +207,7 @@ def operate(frame: Frame, sign: str, left: Value, right: Value, span: ir.Span, i
             return apply_signature(frame, frame.engine.stubs, sign, forms, Arguments([right, left], {}), span)
     if isinstance(left, Instance) or isinstance(right, Instance):
         return _of_objects(frame, sign, left, right, span, in_place)
-    if name is not None and _may_be_tensor(left) and _may_be_tensor(right):
+    if name is not None and may_be_tensor(left) and may_be_tensor(right):
         exemption = "" if sign == "@" else ON_CPU
         parts = [participant(frame, left, "" if in_place else exemption), participant(frame, right, exemption)]
         require(frame, sign, parts, span)
@@ -217,10 +217,6 @@ def operate(frame: Frame, sign: str, left: Value, right: Value, span: ir.Span, i
         made = term(f"{sign}=", left, right)
         return combined(frame, sign, [left, right]) if made is UNKNOWN else made
     return combined(frame, sign, [left, right])
-
-
-def _may_be_tensor(value: Value) -> bool:
-    return isinstance(value, (Tensor, Alternatives)) or is_symbolic(value)
 
 
 def _may_be_number(value: Value) -> bool:

@@ -15,7 +15,7 @@ from devlint.inference.state.where import is_module
 from devlint.inference.values.joins import join_all
 from devlint.inference.values.terms import FIRST, UNKNOWN, Value
 
-MOST_ROUNDS: Final = 4
+MOST_ROUNDS: Final = 6
 """How often a loop is executed; a name that changes in each round is unknown then."""
 FEW: Final = 3
 """How many elements are executed one by one."""

@@ -7,7 +7,7 @@ from devlint.inference.requirements.make import note
 from devlint.inference.state.frame import LARGEST_CONDITION, Frame
 from devlint.inference.values.data import DISCARDED, LONGEST_CHAIN, MOST_CONDITIONS, Requirement
 from devlint.inference.values.folding import truth
-from devlint.inference.values.terms import NO_DEVICE, UNKNOWN, Value, is_symbolic
+from devlint.inference.values.terms import NO_DEVICE, UNKNOWN, Constant, Value
 
 
 def hand_on(frame: Frame, requirement: Requirement, span: ir.Span | None) -> None:
@@ -23,7 +23,7 @@ def hand_on(frame: Frame, requirement: Requirement, span: ir.Span | None) -> Non
         known = truth(each)
         if known is False:
             return
-        if known is None and is_symbolic(each) and each.nodes <= LARGEST_CONDITION:
+        if known is None and not isinstance(each, Constant) and each.nodes <= LARGEST_CONDITION:
             kept[each] = None
     kept.update(dict.fromkeys(frame.conditions()))
     taking_part = [each for each in requirement.participants if each.device not in (NO_DEVICE, UNKNOWN)]

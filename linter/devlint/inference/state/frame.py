@@ -11,7 +11,7 @@ from devlint.inference.values.data import Answer, Finding, Place, Question, Requ
 from devlint.inference.values.folding import fold, truth
 from devlint.inference.values.joins import either
 from devlint.inference.values.objects import Function, Instance, Site, instance, site
-from devlint.inference.values.tensors import Source, Tensor, source
+from devlint.inference.values.tensors import Alternatives, Source, Tensor, source
 from devlint.inference.values.terms import (
     BOTTOM,
     CLOSURE,
@@ -389,7 +389,7 @@ class Frame:
         before = self.path
         if isinstance(test, Tensor):
             test = asked(test)
-        if is_symbolic(test) and test.nodes <= LARGEST_CONDITION:
+        if (is_symbolic(test) or isinstance(test, Alternatives)) and test.nodes <= LARGEST_CONDITION:
             self.path = (*before, test)
         return before
 

@@ -24,7 +24,7 @@ class Site(Value):
     __slots__ = ("body", "call", "part", "span")
 
     def __init__(self, body: str, span: tuple[int, int, int, int], part: str, call: Value) -> None:
-        super().__init__()
+        super().__init__(1, False)
         self.body = body
         self.span = span
         self.part = part
@@ -76,7 +76,7 @@ class Instance(Value):
     __slots__ = ("kind", "of", "site")
 
     def __init__(self, where: Site, kind: str, of: Value) -> None:
-        super().__init__()
+        super().__init__(1, False)
         self.site = where
         self.kind = kind
         self.of = of
@@ -115,7 +115,7 @@ class Function(Value):
     __slots__ = ("body", "environment")
 
     def __init__(self, body: Body, environment: Value) -> None:
-        super().__init__()
+        super().__init__(1, environment.is_fixed)
         self.body = body
         self.environment = environment
 
@@ -166,7 +166,7 @@ class Bound(Value):
     __slots__ = ("function", "receiver")
 
     def __init__(self, called: Value, receiver: Value) -> None:
-        super().__init__()
+        super().__init__(1, called.is_fixed and receiver.is_fixed)
         self.function = called
         self.receiver = receiver
 
@@ -198,7 +198,7 @@ class Wrapped(Value):
     __slots__ = ("function", "kind", "setter")
 
     def __init__(self, kind: str, wrapped: Value, setter: Value) -> None:
-        super().__init__()
+        super().__init__(1, wrapped.is_fixed and setter.is_fixed)
         self.kind = kind
         self.function = wrapped
         self.setter = setter
@@ -225,7 +225,7 @@ class Super(Value):
     __slots__ = ("owner", "receiver")
 
     def __init__(self, owner: ClassCode, receiver: Value) -> None:
-        super().__init__()
+        super().__init__(1, receiver.is_fixed)
         self.owner = owner
         self.receiver = receiver
 
@@ -276,7 +276,7 @@ class Method(Value):
     __slots__ = ("name", "of", "receiver")
 
     def __init__(self, receiver: Value, of: str, name: str) -> None:
-        super().__init__()
+        super().__init__(1, receiver.is_fixed)
         self.receiver = receiver
         self.of = of
         self.name = name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from devlint.inference.values.terms import DEEPEST, NONE, UNKNOWN, Value
+from devlint.inference.values.terms import DEEPEST, NONE, UNKNOWN, Value, all_fixed
 
 
 @final
@@ -76,7 +76,7 @@ class Tensor(Value):
     __slots__ = ("device", "owner", "rank", "source")
 
     def __init__(self, where: Value, rank: Value, owner: Value, decided: Value) -> None:
-        super().__init__(where.nodes + rank.nodes)
+        super().__init__(where.nodes + rank.nodes, all_fixed((where, rank, owner, decided)))
         self.device = where
         self.rank = rank
         self.owner = owner
@@ -105,7 +105,7 @@ class Array(Value):
     __slots__ = ("rank",)
 
     def __init__(self, rank: Value) -> None:
-        super().__init__()
+        super().__init__(1, rank.is_fixed)
         self.rank = rank
 
     def _shown(self) -> str:
@@ -130,7 +130,7 @@ class Tuple(Value):
     __slots__ = ("items", "nesting")
 
     def __init__(self, items: tuple[Value, ...], nesting: int, nodes: int) -> None:
-        super().__init__(nodes)
+        super().__init__(nodes, all_fixed(items))
         self.items = items
         self.nesting = nesting
 
@@ -163,7 +163,7 @@ class Alternatives(Value):
     __slots__ = ("options",)
 
     def __init__(self, options: tuple[Value, ...], nodes: int) -> None:
-        super().__init__(nodes)
+        super().__init__(nodes, all_fixed(options))
         self.options = options
 
     def _shown(self) -> str:
@@ -206,7 +206,7 @@ class Row(Value):
     __slots__ = ("base", "entries")
 
     def __init__(self, base: Value, entries: tuple[tuple[Value, Value], ...]) -> None:
-        super().__init__()
+        super().__init__(1, base.is_fixed and all_fixed(tuple([value for _, value in entries])))
         self.base = base
         self.entries = entries
 

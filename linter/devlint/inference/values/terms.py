@@ -21,13 +21,15 @@ class Value:
 
     Attributes:
         nodes: how many terms and leaves it has.
+        is_fixed: whether it is the same for every caller: it has no symbol that a caller replaces, and no site.
     """
 
-    __slots__ = ("_text", "nodes")
+    __slots__ = ("_text", "is_fixed", "nodes")
 
-    def __init__(self, nodes: int = 1) -> None:
+    def __init__(self, nodes: int = 1, is_fixed: bool = True) -> None:
         self._text = ""
         self.nodes = nodes
+        self.is_fixed = is_fixed
 
     @property
     def text(self) -> str:
@@ -41,6 +43,11 @@ class Value:
 
     def __repr__(self) -> str:
         return self.text
+
+
+def all_fixed(values: tuple[Value, ...]) -> bool:
+    """Whether all of some values are the same for every caller."""
+    return all(each.is_fixed for each in values)
 
 
 @final
@@ -202,7 +209,7 @@ class Root(Value):
     __slots__ = ("kind", "name", "place")
 
     def __init__(self, kind: str, name: str, place: Value) -> None:
-        super().__init__()
+        super().__init__(1, kind in (OPTION, MACHINE, INPUT))
         self.kind = kind
         self.name = name
         self.place = place
@@ -249,7 +256,7 @@ class Symbol(Value):
     __slots__ = ("depth", "field", "parent", "root")
 
     def __init__(self, parent: Value, field: Field, top: Root, depth: int) -> None:
-        super().__init__()
+        super().__init__(1, top.is_fixed)
         self.parent = parent
         self.field = field
         self.root = top
@@ -281,7 +288,7 @@ class Term(Value):
     __slots__ = ("arguments", "operator")
 
     def __init__(self, operator: str, arguments: tuple[Value, ...], nodes: int) -> None:
-        super().__init__(nodes)
+        super().__init__(nodes, all_fixed(arguments))
         self.operator = operator
         self.arguments = arguments
 
