@@ -55,7 +55,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("devlint.inference.calls",),
     ("devlint.inference.execute",),
     ("devlint.inference.summaries",),
-    ("devlint.inference.files",),
+    ("devlint.inference.entries", "devlint.inference.files"),
     ("devlint.inference.solve",),
     ("devlint.inference.verdict",),
     ("devlint.inference",),

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from devlint.diagnostics import Certainty
 from devlint.inference.solve import Solver
 from devlint.inference.values.tensors import Device
-from devlint.inference.verdict.codes import code_of
+from devlint.inference.verdict.codes import certainty_of, code_of
 from devlint.project import Project
 from devlint.registry import load_rules
 from devlint.torchlib import catalogue
@@ -39,7 +40,8 @@ def differences(file: Path, codes: dict[str, str]) -> Iterator[str]:
     project = Project(file.parent)
     source = project.source(file)
     solver = Solver(project, catalogue.load())
-    found = [one for one in solver.check([source]) if one.requirement.place.path == source.display]
+    told = [one for one in solver.check([source]) if one.requirement.place.path == source.display]
+    found = [one for one in told if certainty_of(one) is not Certainty.POSSIBLE]
     reported = {(one.requirement.place.line, code_of(one)) for one in found}
     reported |= {
         (each.line, code_of(one)) for one in found for each in one.requirement.chain if each.path == source.display

@@ -13,7 +13,7 @@ from devlint.inference.state.containers import get, has, length_of
 from devlint.inference.state.frame import Frame
 from devlint.inference.state.where import device_of, rank_of, source_of
 from devlint.inference.values.devices import meet, possible
-from devlint.inference.values.folding import ARITHMETIC, COMPARISONS, fold, is_several
+from devlint.inference.values.folding import ARITHMETIC, COMPARISONS, TEXTS, fold, is_several
 from devlint.inference.values.joins import either, join_all
 from devlint.inference.values.objects import Instance
 from devlint.inference.values.ranks import highest, product
@@ -48,7 +48,8 @@ def evaluate(frame: Frame, name: str, arguments: tuple[Value, ...], span: ir.Spa
     if name == "get":
         return get(frame, first, arguments[1], arguments[2])
     if name == "has":
-        return has(frame, first, arguments[1])
+        is_text = isinstance(first, Constant) or (isinstance(first, Term) and first.operator in TEXTS)
+        return fold("contains", first, arguments[1]) if is_text else has(frame, first, arguments[1])
     if name == "item":
         return subscript(frame, first, arguments[1], span)
     if name == "collated":

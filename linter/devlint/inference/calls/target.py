@@ -13,12 +13,13 @@ from devlint.inference.library.known import TOPICS
 from devlint.inference.library.modules import BASE, CONTAINERS
 from devlint.inference.library.signatures import apply as apply_signature
 from devlint.inference.library.table import CallSite, function_handler, method_handler
+from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.frame import Arguments, Frame, State
 from devlint.inference.state.moves import havoc, moved
-from devlint.inference.state.where import device_of, device_of_module, is_module
+from devlint.inference.state.where import device_of, device_of_module, is_module, source_of
 from devlint.inference.stubs import TENSOR_CLASS
 from devlint.inference.values.code import Body, ClassCode
-from devlint.inference.values.data import Code
+from devlint.inference.values.data import MODULE, Code, Participant
 from devlint.inference.values.devices import denoted, target
 from devlint.inference.values.joins import either, join
 from devlint.inference.values.objects import (
@@ -40,9 +41,13 @@ from devlint.inference.values.terms import (
     ABSENT,
     BOTTOM,
     ENVIRONMENT_OF,
+    MOVED,
+    NO_DEVICE,
     NONE,
     NUMBER,
     OPTION,
+    PARAMETER,
+    POSITIVE,
     RECEIVER,
     UNKNOWN,
     Constant,
@@ -55,6 +60,7 @@ from devlint.inference.values.terms import (
     root,
     root_of,
     symbol,
+    term,
 )
 
 assert TOPICS
@@ -153,7 +159,7 @@ def _call_symbol(frame: Frame, callee: Value, arguments: Arguments, span: ir.Spa
         return call_code(frame, callee, code, arguments, span)
     receiver, name = _receiver(callee)
     top = root_of(callee)
-    if name and (top is None or top.kind != OPTION):
+    if name and (top is None or top.kind != OPTION) and not _is_declared_otherwise(frame, receiver):
         return call_method(frame, method(receiver, "", name), arguments, span)
     if top is not None and top.kind == OPTION and isinstance(callee, Symbol):
         if callee.field.name in PARSERS and arguments.positional:
@@ -161,7 +167,38 @@ def _call_symbol(frame: Frame, callee: Value, arguments: Arguments, span: ir.Spa
         for each in arguments.values():
             havoc(frame, each)
         return symbol(callee, attribute("()"))
-    return call_unknown(frame, "call", arguments, span)
+    return _call_module(frame, callee, arguments, span)
+
+
+def _is_declared_otherwise(frame: Frame, value: Value) -> bool:
+    """Whether a parameter is declared to be of a class that is none of tensors, so that no name proves a tensor."""
+    function = frame.body.function
+    if not isinstance(value, Root) or value.kind != PARAMETER or function is None:
+        return False
+    for each in function.parameters:
+        if each.name == value.name and each.annotation is not None:
+            names = set(each.annotation.names) - {"None"}
+            return bool(names) and not any(name.endswith(("Tensor", "Any", "object", "Parameter")) for name in names)
+    return False
+
+
+def _call_module(frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> Value:
+    """Call what nobody knows: if it was moved as a whole, and gets tensors of one place, it is a module there."""
+    where = device_of_module(frame, callee) if _was_moved(frame, callee) else UNKNOWN
+    handed = [each for each in arguments.values() if isinstance(each, Tensor) or each in frame.kinds or _is_moved(each)]
+    if where is UNKNOWN or where is NO_DEVICE or len({device_of(frame, each) for each in handed}) != 1:
+        return call_unknown(frame, "call", arguments, span)
+    module = Participant(MODULE, where, POSITIVE, source_of(frame, callee), subject=callee)
+    require(frame, "module", [module, participant(frame, handed[0])], span)
+    return term("to", call_unknown(frame, "call", arguments, span), where, frame.source())
+
+
+def _was_moved(frame: Frame, value: Value) -> bool:
+    return frame.heap.get(value, MOVED) is not None or _is_moved(value)
+
+
+def _is_moved(value: Value) -> bool:
+    return isinstance(value, Term) and value.operator == "to"
 
 
 def _receiver(callee: Value) -> tuple[Value, str]:

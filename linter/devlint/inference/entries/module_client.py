@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.moves import move
 from devlint.inference.values.code import Body, ClassCode
-from devlint.inference.values.data import DISCARDED, Finding
+from devlint.inference.values.data import CLIENT, DISCARDED, Finding
 from devlint.inference.values.devices import parse
 from devlint.inference.values.objects import Function, Instance, bound, class_value
 from devlint.inference.values.tensors import ACCELERATOR
@@ -49,7 +49,7 @@ def findings(frame: Frame, code: ClassCode) -> Iterator[Finding]:
         frame.engine.call(frame, bound(found, made), _inputs(frame, found.body), span)
         for each in frame.findings:
             if each.requirement.kind != DISCARDED and _is_proven(frame, each):
-                yield each
+                yield each._replace(entry=CLIENT)
 
 
 def _options(frame: Frame, code: ClassCode) -> Arguments:

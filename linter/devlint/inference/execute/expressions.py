@@ -17,7 +17,7 @@ from devlint.inference.state.containers import append, content, elements, fill, 
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.stubs import TENSOR_CLASS
 from devlint.inference.values.data import ANYWHERE, HOST, ON_CPU, ON_HOST, Participant
-from devlint.inference.values.folding import COMPARISONS, fold
+from devlint.inference.values.folding import COMPARISONS, TEXTS, fold
 from devlint.inference.values.joins import join
 from devlint.inference.values.objects import DICT, LIST, MODULE, SET, Instance, Method
 from devlint.inference.values.ranks import highest
@@ -65,8 +65,6 @@ OPERATORS: Final = {
     "==": "eq",
     "!=": "ne",
 }
-TEXTS: Final = frozenset({"format", "device_type", "type_name"})
-"""Terms that are texts."""
 REFLECTED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 

@@ -7,11 +7,13 @@ from typing import Final
 from devlint.inference.library.python import ACCELERATORS, AVAILABLE
 from devlint.inference.library.signatures import prove
 from devlint.inference.library.table import CallSite, handles
+from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.containers import elements, one_element
 from devlint.inference.state.frame import Frame
 from devlint.inference.state.moves import moved
 from devlint.inference.state.where import PROCESS_STATE, default_device, device_of, rank_of, source_of
 from devlint.inference.values import ranks
+from devlint.inference.values.data import ALL_DIMENSIONS, ONE_ELEMENT
 from devlint.inference.values.devices import denoted, type_name
 from devlint.inference.values.folding import fold
 from devlint.inference.values.joins import either
@@ -212,3 +214,15 @@ def pad_sequence(call: CallSite) -> Value:
     if isinstance(first, Tensor) or is_symbolic(first):
         return tensor(device_of(frame, first), POSITIVE, NONE, source_of(frame, first))
     return tensor(UNKNOWN, POSITIVE)
+
+
+@handles("torch.Tensor:index_put", "torch.Tensor:index_put_", "torch.index_put", "torch.index_put_")
+def index_put(call: CallSite) -> Value:
+    """Put values at indices; if they are added, even one element must be where the tensor is."""
+    frame, given = call.frame, call.arguments.positional
+    owner, rest = (call.receiver, given) if call.of else (call.argument(0, "input"), given[1:])
+    value = rest[1] if len(rest) > 1 else call.arguments.named.get("values", UNKNOWN)
+    adds = rest[2] if len(rest) > 2 else call.arguments.named.get("accumulate", FALSE)
+    exemption = ALL_DIMENSIONS if adds is TRUE else ONE_ELEMENT
+    require(frame, call.name, [participant(frame, owner), participant(frame, value, exemption)], call.span)
+    return owner

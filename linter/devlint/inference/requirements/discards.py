@@ -6,14 +6,18 @@ from devlint.frontend import ir
 from devlint.inference.requirements.make import note, participant
 from devlint.inference.state.frame import Frame
 from devlint.inference.values.data import DISCARDED, MOST_CONDITIONS, Finding, Requirement
-from devlint.inference.values.tensors import Row, Tensor, Tuple
+from devlint.inference.values.tensors import Row, Source, Tensor, Tuple
 from devlint.inference.values.terms import Root, Symbol, Value
 
 
 def discard(frame: Frame, operation: str, value: Value, span: ir.Span) -> None:
-    """Note that the result of a move is thrown away; what nothing holds is left behind nowhere."""
-    if not isinstance(value, (Tensor, Root, Symbol)) or (isinstance(value, Tensor) and not _is_held(frame, value)):
+    """Note that the result of a move is thrown away; what is made for the move is left behind nowhere."""
+    if not isinstance(value, (Tensor, Root, Symbol)):
         return
+    if isinstance(value, Tensor) and isinstance(value.source, Source):
+        is_made_here = (value.source.path, value.source.line) == (frame.body.file.path, span.line)
+        if is_made_here and not _is_held(frame, value):
+            return
     place = frame.place(span)
     conditions = frame.conditions()[-MOST_CONDITIONS:]
     note(frame, Requirement(DISCARDED, operation, (participant(frame, value),), conditions, place, frame.body.name))

@@ -42,11 +42,12 @@ def note(frame: Frame, requirement: Requirement) -> None:
     """
     if frame.in_handler:
         return
-    two = broken(requirement) or broken_in_a_world(requirement)
+    certain = broken(requirement)
+    two = certain or broken_in_a_world(requirement)
     if two is None:
         if is_open(requirement):
             frame.requirements[requirement] = None
     elif frame.oracle is not NOBODY:
         frame.requirements[requirement] = None
     elif not is_guarded(requirement):
-        frame.findings[Finding(requirement, two[0], two[1])] = None
+        frame.findings[Finding(requirement, two[0], two[1], certain is None)] = None

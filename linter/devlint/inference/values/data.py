@@ -88,11 +88,22 @@ MOST_CONDITIONS: Final = 5
 
 
 class Finding(NamedTuple):
-    """A requirement that is manifest, and the two participants that break it."""
+    """A requirement that is manifest, and the two participants that break it.
+
+    Attributes:
+        entry: who gets there: PROGRAM, or CLIENT for the client of a class of modules.
+        is_of_world: whether they differ only for some choices of the user or machine.
+    """
 
     requirement: Requirement
     one: Participant
     two: Participant
+    is_of_world: bool = False
+    entry: str = "program"
+
+
+PROGRAM: Final = "program"
+CLIENT: Final = "client"
 
 
 class Question(NamedTuple):

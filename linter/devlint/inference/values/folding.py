@@ -72,6 +72,8 @@ OF_THE_HEAP: Final = frozenset(
     "device_of rank_of device_of_data len item attribute get has to isinstance hasattr type collated".split()
 )
 """Operations of terms that `fold` leaves to who has a heap."""
+TEXTS: Final = frozenset({"format", "device_type", "type_name"})
+"""Operations that give texts."""
 LARGEST: Final = 1 << 40
 """Numbers above it, and longer texts than `LONGEST`, are not computed."""
 LONGEST: Final = 200
@@ -174,6 +176,8 @@ def _negated(value: Value) -> Value:
         return constant(not known)
     if isinstance(value, Term) and value.operator == "not" and _is_test(value.arguments[0]):
         return value.arguments[0]
+    if isinstance(value, Alternatives):
+        return join_all([_negated(each) for each in value.options])
     return term("not", value) if is_symbolic(value) else NUMBER
 
 

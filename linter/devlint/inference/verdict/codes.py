@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from devlint.diagnostics import Certainty
-from devlint.inference.values.data import DISCARDED, MODULE, ON_HOST, READ_INDEX, TAKES_CPU, Finding
+from devlint.inference.values.data import CLIENT, DISCARDED, MODULE, ON_HOST, READ_INDEX, TAKES_CPU, Finding
 
 ARITHMETIC: Final = "DEV101"
 INPUT: Final = "DEV102"
@@ -29,5 +29,11 @@ def code_of(finding: Finding) -> str:
 
 
 def certainty_of(finding: Finding) -> Certainty:
-    """Return how certain a report is: a program raises on each path that gets to the operation."""
-    return Certainty.CERTAIN
+    """Return how certain a report is.
+
+    A program raises on each path that gets to the operation, or in a world with an accelerator for some choice of its
+    options. What only a client of a class of modules shows is possible.
+    """
+    if finding.entry == CLIENT:
+        return Certainty.POSSIBLE
+    return Certainty.ON_ACCELERATOR if finding.is_of_world else Certainty.CERTAIN
