@@ -48,7 +48,7 @@ class Solver(Engine):
 
     Attributes:
         summaries: of the bodies that files define.
-        revealed: what is known of devices, by the place of a call of `reveal_device`.
+        revealed: the device of the argument of each call of `reveal_device`, by place.
     """
 
     def __init__(self, project: Project, catalogue: Catalogue) -> None:
@@ -65,7 +65,7 @@ class Solver(Engine):
         self.revealed: dict[Place, Value] = {}
 
     def check(self, sources: Iterable[Source]) -> list[Finding]:
-        """Return what is broken in some files, each as a program, and in the bodies that they define."""
+        """Return the findings of some files, each executed as a program, and of the bodies that the files define."""
         before = sys.getrecursionlimit()
         sys.setrecursionlimit(max(before, RECURSION_LIMIT))
         try:
@@ -109,7 +109,7 @@ class Solver(Engine):
         return self._clients[code]
 
     def _of_its_own(self, body: Body) -> dict[Finding, None]:
-        """Return what is broken in a body that no code of the project calls, once all files have left their globals.
+        """Return the findings of a body that no code of the project calls, after all files have set their globals.
 
         The default device is the one of a new process, unless some code of the project changes it.
         """
@@ -132,7 +132,7 @@ class Solver(Engine):
     # --- files ------------------------------------------------------------------------------------------------
 
     def _run(self, loaded: Loaded) -> None:
-        """Execute a file, unless it has been; it does not depend on who asks for it first."""
+        """Execute a file once; the result does not depend on the file that imports it first."""
         if loaded.progress != NEW:
             return
         loaded.progress = RUNNING

@@ -33,7 +33,7 @@ from devlint.inference.values.terms import (
 
 
 def call_function(frame: Frame, called: Function, arguments: Arguments, span: ir.Span) -> Value:
-    """Return what a function of the project gives, and do what it does."""
+    """Call a function of the project: apply its effects and return its result."""
     if called.body is not frame.body and not frame.engine.is_of_client:
         frame.engine.called.add(called.body)
     given = bound(frame, called.body, called.environment, arguments)
@@ -43,7 +43,7 @@ def call_function(frame: Frame, called: Function, arguments: Arguments, span: ir
 
 
 def apply(frame: Frame, summary: Summary, puts_in: Substitution, span: ir.Span) -> Value:
-    """Put the caller's values into a summary: its requirements, then its effects, then what it returns."""
+    """Apply a summary to the caller's values: hand on its requirements, write its effects, return its result."""
     for each in summary.kinds:
         prove(frame, puts_in.value(each))
     requirements = [puts_in.requirement(each) for each in summary.requirements]

@@ -62,7 +62,7 @@ def _left_out(frame: Frame, body: Body, each: ir.Parameter, arguments: Arguments
 
 
 def _named(body: Body, named: dict[str, Value], arguments: Arguments) -> Row:
-    """Return the content of `**kwargs`: what no other parameter has taken."""
+    """Return the content of `**kwargs`: the keyword arguments that no other parameter has taken."""
     assert body.function is not None
     held = arguments.row if isinstance(arguments.row, Row) else None
     entries: dict[Value, Value] = dict(held.entries) if held is not None else {}

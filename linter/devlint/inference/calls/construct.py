@@ -68,7 +68,7 @@ def _fill_fields(frame: Frame, made: Instance, code: ClassCode, arguments: Argum
 
 
 def construct_library(frame: Frame, name: str, arguments: Arguments, span: ir.Span) -> Value:
-    """Return a new object of a class of a library, with the device of what it holds."""
+    """Make an object of a library class; its constructor's signature decides its device."""
     stubs = frame.engine.stubs
     kind = MODULE if stubs.is_module_class(name) else LIBRARY
     made = frame.make(kind, span, library(name))
@@ -76,7 +76,10 @@ def construct_library(frame: Frame, name: str, arguments: Arguments, span: ir.Sp
 
 
 def initialize(frame: Frame, made: Value, name: str, arguments: Arguments, span: ir.Span) -> Value:
-    """Let the constructor of a class of a library say what an object holds; return it, or what is made instead."""
+    """Apply the signature of a library constructor to a new object.
+
+    Return the object, or the tensor that the constructor makes instead.
+    """
     stubs = frame.engine.stubs
     found = fitted(frame, stubs, stubs.method(name, "__init__") or (), arguments.behind(made))
     heap, is_stateless = frame.heap, stubs.is_stateless(name)

@@ -82,7 +82,7 @@ def _is_index(value: Value) -> bool:
 
 
 def iterated(frame: Frame, value: Value, span: ir.Span) -> Value:
-    """Return any element of what is iterated over."""
+    """Return the join of all elements that an iteration over the value yields."""
     if isinstance(value, Alternatives):
         return join_all([iterated(frame, each, span) for each in value.options if each is not NONE])
     lazy = frame.heap.get(value, LAZY)

@@ -101,7 +101,7 @@ def _of_instance(value: Instance) -> Code | None:
 
 
 def several(found: list[Code | None]) -> Code | None:
-    """Return one code for alternatives, of which some may be unknown."""
+    """Return one code for several alternatives; None stands for an unknown alternative."""
     flat: dict[Code, None] = {}
     is_partly_unknown = False
     for each in found:

@@ -1,4 +1,4 @@
-"""What is called: the code of a value, of several values, or of a symbol whose code the caller knows."""
+"""Targets of calls: the code of a value, of several values, or of a symbol whose code the caller knows."""
 
 from __future__ import annotations
 
@@ -121,14 +121,17 @@ def _calls(frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> 
 
 
 def call_unknown(frame: Frame, what: str, arguments: Arguments, span: ir.Span) -> Value:
-    """Return the result of code that nobody knows, which may have moved what it was handed."""
+    """Call unknown code: it may move its arguments, and its result is unknown."""
     for each in arguments.values():
         havoc(frame, each)
     return frame.unknown(what, span)
 
 
 def branches(frame: Frame, ways: list[Callable[[], Value]], test: Value) -> Value:
-    """Execute one of several calls: join what they do. Of two ways, the test chooses the first."""
+    """Execute several alternative calls, join their states and return the join of their results.
+
+    If there are two ways, the first one runs where the test holds.
+    """
     before, path = frame.state, frame.path
     states: list[State] = []
     whole: Value = BOTTOM

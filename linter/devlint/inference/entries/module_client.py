@@ -53,7 +53,7 @@ def findings(frame: Frame, code: ClassCode) -> Iterator[Finding]:
 
 
 def _options(frame: Frame, code: ClassCode) -> Arguments:
-    """Return free options for the parameters of a constructor; what has a default and is no choice is left out."""
+    """Return a free option for each named parameter of a constructor, unless its default is no choice."""
     found = code.lookup("__init__")
     named: dict[str, Value] = {}
     if isinstance(found, Function) and found.body.function is not None:

@@ -191,7 +191,7 @@ def binary(frame: Frame, instruction: ir.Binary) -> None:
 
 
 def operate(frame: Frame, sign: str, left: Value, right: Value, span: ir.Span, in_place: bool = False) -> Value:
-    """Return what an operator gives, and note what it requires of tensors."""
+    """Return the result of an operator, and record the requirements on its tensors."""
     name = OPERATORS.get(sign)
     if isinstance(left, Array) or isinstance(right, Array):
         return _with_array(frame, sign, left, right, span)
@@ -349,7 +349,7 @@ def build(frame: Frame, instruction: ir.Build) -> None:
 
 
 def _as_list(frame: Frame, items: list[Value], span: ir.Span) -> Value:
-    """Return a tuple of unknown length, of which nothing else is asked than of a list."""
+    """Return a tuple of unknown length as a list object, because both answer the same questions."""
     made = frame.make(LIST, span)
     fill(frame, made, items, False)
     return made

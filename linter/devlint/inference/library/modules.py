@@ -1,4 +1,4 @@
-"""Modules: what they register, what they are made of, what they give of themselves."""
+"""Modules: their constructors, registered parts, parameters and containers."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def cast(call: CallSite) -> Value:
 
 @handles("iter", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "rich.progress.track")
 def same(call: CallSite) -> Value:
-    """Return what is iterated over in the same way as the first argument."""
+    """Return the first argument: an iteration over the result yields the elements of that argument."""
     return call.argument(0, "iterable")
 
 
@@ -170,7 +170,7 @@ def never_returns(call: CallSite) -> Value:
 
 @handles("devlint_guard.reveal_device")
 def reveal_device(call: CallSite) -> Value:
-    """Note what is known of the device of the argument, and return the argument."""
+    """Record the device of the argument, and return the argument."""
     value = call.argument(0, "value")
     where = value if isinstance(value, Device) else device_of(call.frame, value)
     call.frame.engine.reveal(call.frame, where, call.span)

@@ -1,4 +1,4 @@
-"""Signatures of the stubs, applied to the arguments of a call: the form that fits, what it requires, what it gives."""
+"""Signatures of the stubs, applied to the arguments of a call: matching overload, requirements, result."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def _is_number(value: Value) -> bool:
 def apply(
     frame: Frame, stubs: Stubs, name: str, forms: tuple[Signature, ...], arguments: Arguments, span: ir.Span
 ) -> Value:
-    """Return what a call of a function gives, and note what it requires; unknown, if no form takes the arguments."""
+    """Return the result of a call, and record its requirements; UNKNOWN if no overload takes the arguments."""
     found = fitted(frame, stubs, forms, arguments)
     if found is None:
         return UNKNOWN

@@ -1,4 +1,4 @@
-"""The one table of what no signature can say: functions and methods by name, each with what it does."""
+"""The one table of handlers: library functions and methods by name, for behaviour that no signature can express."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors and devices that no signature describes: what is made from data, and what asks the machine."""
+"""Tensors and devices that no signature describes: tensors made from data, and queries of the machine."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def dim(call: CallSite) -> Value:
 
 @handles("torch.Tensor:get_device")
 def get_device(call: CallSite) -> Value:
-    """Return the ordinal of a tensor's device: who asks for it puts something there."""
+    """Return the device of a tensor in place of its ordinal: a program uses both to place other tensors there."""
     return device_of(call.frame, call.receiver)
 
 

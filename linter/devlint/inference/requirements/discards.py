@@ -1,4 +1,4 @@
-"""Moves whose result is thrown away: a mistake if what is moved is a tensor, which stays where it is."""
+"""Moves whose result is discarded: a mistake if the moved value is a tensor, because `x.to(d)` leaves `x` in place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from devlint.inference.values.terms import Root, Symbol, Value
 
 
 def discard(frame: Frame, operation: str, value: Value, span: ir.Span) -> None:
-    """Note that the result of a move is thrown away; what is made for the move is left behind nowhere."""
+    """Record a move whose result is discarded.
+
+    Except: a tensor that the same line creates, and that no name and no object holds.
+    """
     if not isinstance(value, (Tensor, Root, Symbol)):
         return
     if isinstance(value, Tensor) and isinstance(value.source, Source):
@@ -40,7 +43,7 @@ def _is_held(frame: Frame, value: Value) -> bool:
 
 
 def settle(frame: Frame) -> None:
-    """Find the discarded moves of what has turned out to be a tensor by the end of a body."""
+    """Add a finding for each discarded move of a symbol that the body has proved to be a tensor."""
     for requirement in list(frame.requirements):
         if requirement.kind == DISCARDED and requirement.participants[0].subject in frame.kinds:
             one = requirement.participants[0]

@@ -35,10 +35,10 @@ def require(frame: Frame, operation: str, participants: list[Participant], span:
 
 
 def note(frame: Frame, requirement: Requirement) -> None:
-    """Find a requirement broken, or keep it for the callers.
+    """Record a broken requirement as a finding, or keep an open one for the callers.
 
-    What is in a handler of exceptions demands nothing: it only runs if something went wrong. A requirement that is
-    broken in an execution with answers of a caller is the caller's: it alone is the witness.
+    Code in an exception handler requires nothing, because it only runs after an error. An execution
+    with the answers of a caller hands its broken requirements to that caller, which is their only witness.
     """
     if frame.in_handler:
         return

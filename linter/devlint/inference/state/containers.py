@@ -1,7 +1,7 @@
-"""Lists, tuples and dictionaries: what elements they have, and what is stored in them.
+"""Lists, tuples and dictionaries: reads and stores of their elements.
 
-A list knows its ITEMS, if their number is known; else it knows what any ELEMENT is, and PARTS that are certainly in it
-side by side. A dictionary has a `Row`. Of a symbol the heap holds the elements that were stored.
+If the number of its elements is known, a list has ITEMS. Else it has the join of them, ELEMENT, and the PARTS that it
+certainly holds side by side. A dictionary has a `Row`. For a symbol, the heap has the elements that the body stored.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def is_list(value: Value) -> bool:
 
 
 def elements(frame: Frame, value: Value) -> tuple[Value, ...] | None:
-    """Return the elements of what is iterated over, if their number is known."""
+    """Return the elements of an iterable; None if their number is unknown."""
     if isinstance(value, Tuple):
         return value.items
     held = frame.heap.get(value, ITEMS)
@@ -165,7 +165,7 @@ def length_of(frame: Frame, value: Value) -> int | None:
 
 
 def one_element(frame: Frame, value: Value) -> Value:
-    """Return any element of what is iterated over, as far as the heap knows."""
+    """Return the join of all elements of an iterable; UNKNOWN if the heap does not have them."""
     if not isinstance(value, (Root, Symbol)):
         found = elements(frame, value)
         if found is not None:
@@ -192,7 +192,7 @@ def one_element(frame: Frame, value: Value) -> Value:
 
 
 def side_by_side(frame: Frame, value: Value) -> tuple[Value, ...]:
-    """Return values of which each is in a list for certain, or stands for one that is."""
+    """Return values that a list certainly holds, each an element or the join of all elements."""
     found = elements(frame, value)
     if found is not None:
         return found
@@ -322,7 +322,7 @@ def _set_list_item(frame: Frame, owner: Instance, index: Value, value: Value) ->
 
 
 def fill(frame: Frame, owner: Value, items: list[Value], is_exact: bool) -> None:
-    """Make the content of a new list: items, whose number is known, or each of which it may have several times."""
+    """Fill a new list. If `is_exact` is false, the list may hold each item any number of times."""
     if is_exact and len(items) <= MOST_ITEMS:
         frame.heap.put(owner, ITEMS, pack(*items))
     else:

@@ -1,4 +1,4 @@
-"""One execution of a body: its state, what it has asked, and what it will tell."""
+"""One execution of a body: its state, its questions with their answers, and its outcome."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class State:
         names: the local variables.
         heap: what objects hold.
         is_live: whether the point is reached.
-        passed: tests that hold here because what else could have happened has left the body.
+        passed: tests that hold here because the paths on which they fail have left the body.
     """
 
     __slots__ = ("heap", "is_live", "names", "passed")
@@ -106,7 +106,7 @@ class Oracle:
     """Who answers the questions of an execution."""
 
     def answer(self, question: Question) -> Answer:
-        """Return what is known of a term; None if nobody knows."""
+        """Answer a question about a term; None if the answer is unknown."""
         raise NotImplementedError
 
     def own_answer(self, question: Question) -> Answer:
@@ -171,10 +171,10 @@ class Engine:
     """What a part needs from parts above it.
 
     Attributes:
-        stubs: what is known of libraries.
+        stubs: the signatures of libraries.
         changes_default: whether some code of the project changes the default device.
         is_of_client: whether a client is executed, which is no code of the project.
-        called, created: the functions that code of the project calls, and the classes of which it makes objects.
+        called, created: the functions that code of the project calls, and the classes that it instantiates.
     """
 
     def __init__(self, stubs: Stubs) -> None:
@@ -189,7 +189,7 @@ class Engine:
         raise NotImplementedError
 
     def call_function(self, frame: Frame, called: Function, arguments: Arguments, span: ir.Span) -> Value:
-        """Return what a function of the project gives, and do what it does."""
+        """Call a function of the project: apply its effects and return its result."""
         raise NotImplementedError
 
     def read(self, frame: Frame, owner: Value, name: str, span: ir.Span) -> Value:
@@ -201,23 +201,23 @@ class Engine:
         raise NotImplementedError
 
     def iterated(self, frame: Frame, value: Value, span: ir.Span) -> Value:
-        """Return any element of what is iterated over."""
+        """Return the join of all elements that an iteration over the value yields."""
         raise NotImplementedError
 
     def operate(self, frame: Frame, sign: str, left: Value, right: Value, span: ir.Span) -> Value:
-        """Return what an operator gives."""
+        """Return the result of an operator."""
         raise NotImplementedError
 
     def evaluate(self, frame: Frame, name: str, arguments: tuple[Value, ...], span: ir.Span) -> Value:
-        """Return what the operation of a term gives."""
+        """Return the result of the operation of a term."""
         raise NotImplementedError
 
     def reveal(self, frame: Frame, where: Value, span: ir.Span) -> None:
-        """Note what is known of a device at a place."""
+        """Record a device for a call of `reveal_device`."""
         raise NotImplementedError
 
     def summary(self, body: Body, oracle: Oracle) -> Summary:
-        """Return the outcome of a body for what an oracle knows of its symbols."""
+        """Return the outcome of a body for a caller, the oracle, that answers questions about its symbols."""
         raise NotImplementedError
 
     def global_of(self, frame: Frame, file: FileCode, name: str) -> Value:
@@ -225,7 +225,7 @@ class Engine:
         raise NotImplementedError
 
     def global_value(self, frame: Frame, symbol: Root) -> Value:
-        """Return what the symbol of a global stands for in a frame: for one that comes after the file, what it left."""
+        """Return the value of a global in the frame of a file; the frame of a function keeps the symbol."""
         raise NotImplementedError
 
     def set_global(self, frame: Frame, name: str, value: Value) -> None:
@@ -263,15 +263,15 @@ class Frame:
 
     Attributes:
         engine: the parts above.
-        body: what is executed.
+        body: the executed body.
         oracle: who answers its questions.
         call: the call that is executed in place, as a site; NONE for an execution of its own.
         state: what holds now.
         registers: the results of instructions.
-        answers: what was asked, in order, with the answers.
+        answers: the questions in the order of the execution, with their answers.
         kinds: symbols that operations prove to be tensors.
         requirements: what the body demands of its callers.
-        findings: what is broken.
+        findings: the broken requirements.
         exits: its returns.
         loops: those that are executed, innermost last.
         path: the tests behind which the execution is.
@@ -367,7 +367,7 @@ class Frame:
         return source(self.body.file.path, self.span.line, self.span.column)
 
     def unknown(self, what: str, span: ir.Span) -> Value:
-        """Return what nobody knows, but what is itself wherever it is met."""
+        """Return an unknown value with an identity, so that two uses of it agree."""
         return root(UNKNOWN_RESULT, what, self.site(span))
 
     def ask(self, question: Question) -> Answer:

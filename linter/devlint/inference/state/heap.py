@@ -33,7 +33,7 @@ NO_FIELDS: Final[Mapping[Field, Value]] = {}
 
 @final
 class Heap:
-    """Fields by object: of objects that the body has made, and what it has stored in objects that it was handed."""
+    """Fields by object: all fields of an object that the body has made, and the stored fields of a passed object."""
 
     __slots__ = ("_objects", "_owned")
 
@@ -140,7 +140,7 @@ def _items(value: Value | None) -> tuple[Value, ...]:
 
 
 def at_first(owner: Value, field: Field) -> Value:
-    """Return what a field holds that nobody has stored in: of a symbol what it held at the entry of the body."""
+    """Return the initial value of a field; for a symbol, its value at the entry of the body."""
     if isinstance(owner, (Root, Symbol)):
         if field is APPENDED:
             return BOTTOM

@@ -1,4 +1,4 @@
-"""Moves of modules as a whole, and what unknown code may have done with what it was handed."""
+"""Moves of whole modules, and the possible effects of unknown code on its arguments."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _replaced(value: Value, new: dict[Value, Value]) -> Value:
 
 
 def set_data(frame: Frame, old: Tensor, value: Value) -> None:
-    """Execute `tensor.data = value`; of what `parameters()` has given, the module is moved."""
+    """Execute `tensor.data = value`; a tensor that `parameters()` has yielded moves its whole module."""
     where = device_of(frame, value)
     owner = old.owner
     if isinstance(owner, (Instance, Root, Symbol)) and old not in frame.heap.fields(owner).values():
@@ -126,7 +126,7 @@ def _move(frame: Frame, value: Value, where: Value, decided: Value, seen: dict[V
 
 
 def _moves_what_it_likes(frame: Frame, owner: Instance) -> None:
-    """Forget what a module holds that has its own way to move: all but what it has registered."""
+    """Forget the attributes of a module with its own `_apply`, except registered tensors and modules."""
     fields = dict(frame.heap.fields(owner))
     for field, held in fields.items():
         is_part = is_module(held) or (isinstance(held, Tensor) and held.owner is not NONE)

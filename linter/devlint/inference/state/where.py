@@ -132,7 +132,7 @@ def _of_term(frame: Frame, value: Term) -> Value:
 
 
 def device_of_module(frame: Frame, value: Value, depth: int = 0) -> Value:
-    """Return where the parameters of a module are; what it has none of is on no device."""
+    """Return the device of the parameters of a module; NO_DEVICE if it has no parameters."""
     if isinstance(value, (Root, Symbol)):
         return _moved_with(frame, value)
     if isinstance(value, Term):

@@ -78,9 +78,9 @@ class Cases:
     """The cases of one body, as a tree of questions.
 
     Attributes:
-        generic: what holds for every caller.
-        findings: what is broken whoever calls.
-        count: how many cases there are.
+        generic: the summary that holds for every caller.
+        findings: requirements that are broken for every caller.
+        count: the number of cases.
         executions: how often the body was executed.
     """
 
@@ -115,16 +115,16 @@ class Summaries:
         return any(each.body is body for each in self._active)
 
     def apart(self) -> list[Active]:
-        """Begin with nothing being executed, as for a file, and return what to go back to."""
+        """Set the current executions aside, as for a new file, and return them for `back`."""
         before, self._active = self._active, []
         return before
 
     def back(self, before: list[Active]) -> None:
-        """Go on with what was being executed."""
+        """Go on with the executions that `apart` has set aside."""
         self._active = before
 
     def summary(self, body: Body, oracle: Oracle) -> Summary:
-        """Return the outcome of a body for what an oracle knows."""
+        """Return the summary of a body that fits the answers of an oracle."""
         cases = self.of(body)
         if cases.generic is None and oracle is not NOBODY and not any(each.body is body for each in self._active):
             self.summary(body, NOBODY)

@@ -31,7 +31,7 @@ from devlint.inference.values.terms import (
 
 
 def begin(engine: Engine, body: Body, oracle: Oracle) -> Frame:
-    """Return an execution of a function with symbols in place of what its caller hands over."""
+    """Begin an execution of a body, with symbols for the values of its caller."""
     frame = Frame(engine, body, oracle, Heap())
     enter(frame, {})
     return frame
@@ -123,7 +123,7 @@ def _is_callers(value: Value) -> bool:
 
 
 def parts(value: Value) -> tuple[Value, ...]:
-    """Return the values of which a value is made, as far as they can lead to an object."""
+    """Return the components of a value that can lead to an object."""
     if isinstance(value, (Tuple,)):
         return value.items
     if isinstance(value, Alternatives):

@@ -34,7 +34,7 @@ class FileCode:
 
 @final
 class Body:
-    """What is executed as a whole: a function, a lambda, or the top level of a file.
+    """A unit of execution: a function, a lambda, or the top level of a file.
 
     Attributes:
         name: unique in the project.

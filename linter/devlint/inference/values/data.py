@@ -75,7 +75,7 @@ class Requirement(NamedTuple):
 SHARE: Final = "share"
 """All participants are on one device."""
 READ_INDEX: Final = "index"
-"""An index is on the CPU or on the device of what it is an index of."""
+"""An index is on the CPU or on the device of the tensor that it indexes."""
 ON_HOST: Final = "host"
 """The first participant is in the memory that Python and numpy read."""
 TAKES_CPU: Final = "cpu"
@@ -107,11 +107,11 @@ CLIENT: Final = "client"
 
 
 class Question(NamedTuple):
-    """What an execution asks its caller about a symbol or term.
+    """A question of an execution about a symbol or term, for its caller.
 
     Attributes:
-        kind: TRUTH (does the test hold), CODE (what is called) or LENGTH (how many elements).
-        term: what the question is about.
+        kind: TRUTH (does the test hold), CODE (which code does the call reach) or LENGTH (how many elements).
+        term: the subject of the question.
     """
 
     kind: str
@@ -151,13 +151,13 @@ class Summary:
     """The outcome of a body, in terms of the symbols of its entry.
 
     Attributes:
-        returns: what it returns; bottom, if it never does.
-        effects: what it has stored in objects that it was handed.
-        objects: what objects hold that it has made and that its result or its effects reach.
-        requirements: which are not yet decided, or that only a caller breaks.
-        kinds: symbols that its operations prove to be tensors.
-        holds: terms that hold wherever it returns.
-        is_endless: whether nobody knows the end of a recursion yet.
+        returns: the returned value; BOTTOM if the body never returns.
+        effects: the stores into passed objects.
+        objects: the fields of new objects that the result or the effects reach.
+        requirements: the latent requirements, and those that only a caller breaks.
+        kinds: symbols that operations of the body prove to be tensors.
+        holds: terms that hold wherever the body returns.
+        is_endless: whether the end of a recursion is still unknown.
     """
 
     __slots__ = ("effects", "holds", "is_endless", "kinds", "objects", "requirements", "returns")

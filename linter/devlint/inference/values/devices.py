@@ -1,9 +1,12 @@
 """Devices as values: which certainly differ, which one operands share, which one a value names.
 
-A device is a `Device`, NO_DEVICE for what is no tensor, a symbol or term that stands for one, alternatives of these, or
-UNKNOWN. The terms: `denoted(v, d)` is the device that `v` names, or `d` if it is None; `target(v, d)` where
-`x.to(v)` is for an x on d; `meet(a, r, b, s)` the one that
-operands on a and b with the ranks r and s share; `ite(t, a, b)` one of two.
+A device is a `Device`, a symbol or term that stands for one, alternatives of these, UNKNOWN, or NO_DEVICE for a value
+that is no tensor. The terms:
+
+* `denoted(v, d)`: the device that `v` names, or `d` if `v` is None;
+* `target(v, d)`: the device of `x.to(v)` for an `x` on `d`;
+* `meet(a, r, b, s)`: the device that operands on `a` and `b` with the ranks `r` and `s` share;
+* `ite(t, a, b)`: `a` if the test `t` holds, else `b`.
 """
 
 from __future__ import annotations
@@ -116,7 +119,7 @@ def denoted(value: Value, default: Value) -> Value:
 
 
 def target(value: Value, own: Value) -> Value:
-    """Return where `x.to(value)` is, for what is on `own`: None and a dtype move nothing."""
+    """Return the device of `x.to(value)` for an `x` on `own`; None and a dtype move nothing."""
     if value is NONE or isinstance(value, Library):
         return own
     if isinstance(value, Alternatives):
@@ -188,7 +191,7 @@ def are_equal(one: Value, two: Value) -> Value:
 
 
 def possible(where: Value) -> tuple[Value, ...]:
-    """Return the devices that a device may be, one of which it is; a symbol is itself."""
+    """Return the alternatives of a device; a symbol has one, itself."""
     if isinstance(where, Term) and where.operator == "ite":
         return (*possible(where.arguments[1]), *possible(where.arguments[2]))
     return options(where)

@@ -1,7 +1,7 @@
-"""What operations on values give, as far as no heap is asked: tests, comparisons, arithmetic, texts.
+"""Results of operations on values that need no heap: tests, comparisons, arithmetic, texts.
 
-`fold` computes what it can and makes a term of the rest, so that the term, folded again with the values of a caller,
-gives what the operation gives on these values.
+`fold` computes the result if it can; else it makes a term. A term that is folded again with the values of a caller
+equals the operation on these values.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ TEXT_METHODS: Final = frozenset(
 OF_THE_HEAP: Final = frozenset(
     "device_of rank_of device_of_data len item attribute get has to isinstance hasattr type collated".split()
 )
-"""Operations of terms that `fold` leaves to who has a heap."""
+"""Operations of terms that need a heap: `fold` keeps their terms."""
 TEXTS: Final = frozenset({"format", "device_type", "type_name"})
 """Operations that give texts."""
 LARGEST: Final = 1 << 40
@@ -330,7 +330,7 @@ def _arithmetic(name: str, one: Value, two: Value) -> Value:
 
 
 def _kept(name: str, one: Value, two: Value) -> Value:
-    """Return the term of an operation that cannot be computed, or what is left of it."""
+    """Return the term of an operation that cannot be computed; NUMBER or UNKNOWN if there is no such term."""
     if (is_symbolic(one) or is_symbolic(two)) and _stays(one) and _stays(two):
         made = term(name, one, two)
         if made is not UNKNOWN:

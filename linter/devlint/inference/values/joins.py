@@ -1,6 +1,6 @@
-"""The join of values: what is left of two values where two paths meet.
+"""Joins of values, where two paths meet.
 
-`join` forgets which path was taken: it gives alternatives. `either` remembers the test that chose.
+`join` forgets which path was taken and returns alternatives. `either` remembers the test that chose.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def join_all(values: list[Value] | tuple[Value, ...]) -> Value:
 
 
 def either(test: Value, then: Value, orelse: Value) -> Value:
-    """Return what is `then` if a test holds, and `orelse` if not; the test is a symbol or a term."""
+    """Return the conditional value: `then` if the test, a symbol or a term, holds, else `orelse`."""
     if then is orelse or orelse is BOTTOM:
         return then
     if then is BOTTOM:

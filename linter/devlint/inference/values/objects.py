@@ -271,7 +271,7 @@ def library(name: str) -> Library:
 
 @final
 class Method(Value):
-    """A method of a library or of Python: of a class by name, or of what is not known yet if `of` is empty."""
+    """A method of a library or of Python; `of` names its class and is empty while the class is unknown."""
 
     __slots__ = ("name", "of", "receiver")
 

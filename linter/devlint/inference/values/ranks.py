@@ -1,8 +1,12 @@
 """Ranks as values: a constant, POSITIVE, a symbol or term that stands for one, alternatives of these, or UNKNOWN.
 
-The terms: `highest(a, b)` is the rank of operands that were broadcast, `more(r, n)` a rank with n dimensions more and
-with a negative n fewer, `some(r)` a rank that is above 0 whatever r is, `product(a, b)` that of a product of matrices,
-and `squeezed(r, n)` what is left of r if n dimensions are taken out that have size 1.
+The terms:
+
+* `highest(a, b)`: the rank of operands that were broadcast;
+* `more(r, n)`: a rank with n dimensions more, or fewer if n is negative;
+* `some(r)`: a rank above 0, for each r;
+* `product(a, b)`: the rank of a product of matrices;
+* `squeezed(r, n)`: the rank r without n dimensions of size 1.
 """
 
 from __future__ import annotations
@@ -81,7 +85,7 @@ def highest(*ranks: Value) -> Value:
 
 
 def product(one: Value, two: Value) -> Value:
-    """Return the rank of a product of matrices, of which one may be a vector."""
+    """Return the rank of a product of two operands with these ranks; an operand may be a vector."""
     first, second = number(one), number(two)
     if first is not None and second is not None:
         high, low = max(first, second), min(first, second)

@@ -1,4 +1,4 @@
-"""Devices and what is on them; tuples, alternatives and the contents of dictionaries."""
+"""Devices, sources, tensors and arrays; tuples, alternatives and the contents of dictionaries."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def options(value: Value) -> tuple[Value, ...]:
 
 @final
 class Row(Value):
-    """The content of a dictionary: what is known of some keys, over what it began with.
+    """The content of a dictionary: its known keys, and a base for all other keys.
 
     Attributes:
         base: NONE if there are no other keys, UNKNOWN, or the symbol of the dictionary that it was at first.

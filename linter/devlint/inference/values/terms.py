@@ -108,21 +108,21 @@ MOVED: Final = kept("moved")
 ITEMS: Final = kept("items")
 """The elements of a list, if their number is known."""
 ELEMENT: Final = kept("element")
-"""Any element of a list, or of what is iterated over."""
+"""Any element of a list or of another iterable."""
 MAPPING: Final = kept("mapping")
 """The content of a dictionary: a `Row`."""
 PARTS: Final = kept("parts")
 """Elements that a list certainly holds side by side: it is filled piece by piece."""
 APPENDED: Final = kept("appended")
-"""What a body has appended to a list that it was handed."""
+"""The elements that a body has appended to a list of its caller."""
 DATA: Final = kept("data")
-"""Of a data set or loader: what its items are taken from."""
+"""Of a data set or loader: the source of its items."""
 ITEM: Final = kept("item")
 """Of a data set: any of its items."""
 COLLATES: Final = kept("collates")
 """Of a loader: the function that makes a batch of items."""
 FIRST: Final = kept("first")
-"""Of what is iterated over: its first element, if that says more than any element."""
+"""Of an iterable: its first element, if it is more precise than ELEMENT."""
 LAZY: Final = kept("lazy")
 """Of an iterator: a function that is called for each element, and what hands it over."""
 RECEIVER: Final = kept("receiver")
@@ -156,7 +156,7 @@ ABSENT: Final = Marker("absent")
 NUMBER: Final = Marker("number")
 """Some number, string, size or dtype: on no device, and never None."""
 NO_DEVICE: Final = Marker("no device")
-"""The device of what is no tensor and no module."""
+"""The device of a value that is neither a tensor nor a module."""
 POSITIVE: Final = Marker("positive")
 """Some rank above 0."""
 SLICE: Final = Marker("slice")
@@ -167,7 +167,7 @@ OTHER_KEYS: Final = Marker("other keys")
 
 @final
 class Constant(Value):
-    """A literal, or what was computed from literals: None, bool, int, float, complex, str, bytes or Ellipsis."""
+    """A literal, or a value computed from literals: None, bool, int, float, complex, str, bytes or Ellipsis."""
 
     __slots__ = ("value",)
 
@@ -198,12 +198,12 @@ FALSE: Final = constant(False)
 
 @final
 class Root(Value):
-    """What an execution takes from outside of a body: where symbols begin.
+    """A value from outside of a body: symbols begin at roots.
 
     Attributes:
         kind: one of the constants below.
-        name: the name of the parameter, global or option; for an unknown result, what it is the result of.
-        place: what tells it from others of that name: the file of a global, the site of an unknown result, or NONE.
+        name: the name of the parameter, global or option; for an unknown result, a word for the operation.
+        place: distinguishes roots of one name: the file of a global, the site of an unknown result, or NONE.
     """
 
     __slots__ = ("kind", "name", "place")
@@ -225,13 +225,13 @@ CLOSURE: Final = "closure"
 GLOBAL: Final = "global"
 """Of a file."""
 OPTION: Final = "option"
-"""What the user of a program chooses, or who makes an object: the same wherever it is met."""
+"""A choice of the user of a program, or of the code that makes an object; one option, one value."""
 INPUT: Final = "input"
-"""What a client hands over."""
+"""An argument of a client."""
 UNKNOWN_RESULT: Final = "unknown"
 """The result of code that nobody knows: an object of its own."""
 MACHINE: Final = "machine"
-"""What is asked of the machine."""
+"""A fact of the machine, such as the number of its accelerators."""
 PROCESS: Final = "process"
 """The state of the process, such as the default device."""
 

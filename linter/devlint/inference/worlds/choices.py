@@ -74,7 +74,7 @@ class World:
         self._chosen = chosen
 
     def put(self, value: Value) -> Value:
-        """Return a value in this world; what is no choice stays."""
+        """Return a value in this world; only choices are replaced."""
         found = self._chosen.get(value)
         if found is not None:
             return found
@@ -142,9 +142,10 @@ def _is_of_user(value: Value) -> bool:
 
 
 def worlds(values: Sequence[Value], conditions: Sequence[Value]) -> Iterator[tuple[World, Sequence[Value]]]:
-    """Yield each way to make the choices of some values, with the conditions that speak of these choices.
+    """Yield each world for the choices of some values, with the conditions to judge in it.
 
-    A condition that speaks of none of them can be met whatever they are. Too many choices are not looked at.
+    A condition with other choices only is left out: some value of these choices meets it. If there are more than
+    MOST_CHOICES choices, yield nothing; stop after MOST_WORLDS worlds.
     """
     choices: dict[Value, tuple[Value, ...]] = {}
     for each in values:
