@@ -1,11 +1,12 @@
-"""The analysis that reports what is manifest: devices that differ whoever calls, or in what a program does.
+"""The analysis that reports manifest errors: devices that differ for every caller, or in an execution of a program.
 
-Each body is executed once, with symbols in place of what its callers hand over (`execute`, `values`, `state`). Its
-outcome is a summary (`summaries`), which each call applies to the caller's values (`calls`). An operation requires that
-its participants share a device (`requirements`): two devices that differ make that manifest; a symbol hands it to the
-callers. `library` knows what libraries do, `verdict` which rule is broken. `solve` has the order of all steps.
+Each body is executed once, with symbols for the values of its callers (`execute`, `values`, `state`). Its outcome is a
+summary (`summaries`), which each call applies to the caller's values (`calls`). An operation requires that its
+participants share a device (`requirements`). If two devices differ, in every world or in one that its conditions allow
+(`worlds`), the requirement is manifest; if a symbol is left, it goes up to the callers. The last callers are `entries`.
+`library` knows the functions of libraries, and `verdict` finds the broken rule. `solve` has the order of all steps.
 
-Worked example. Nobody can judge `scaled` alone; its second caller breaks what it requires:
+Worked example. The body of `scaled` alone breaks nothing; its second caller breaks its requirement:
 
     >>> from devlint.inference import check_text
     >>> check_text('''

@@ -1,6 +1,33 @@
-"""Requirements: what operations demand of their participants, and who finds that it is broken.
+"""Requirements: an operation demands that its participants share a device.
 
-`make` says what an operation demands. `judge` compares the devices: two that differ in every world make the requirement
-*manifest*. Where a symbol is left, the requirement is *latent*: the summary hands it to each caller, `propagate` puts
-in the caller's values, and it is judged again there.
+`make` records the requirement of an operation. `judge` compares the devices of its participants:
+
+* *manifest*: two of them differ, in every world or in one in which all conditions of the path hold. It is a finding.
+* *latent*: a symbol is left, so that a caller decides. The summary keeps the requirement, and `propagate` judges it
+  again at each call, with the caller's values.
+* neither: the devices agree, or one is unknown. The requirement is dropped.
+
+A participant with an exemption need not agree; for example, a 0-dim tensor on the CPU may be added to any tensor. If
+a test reads a participant and the analysis cannot decide that test, the requirement is no finding. `discards` has the
+requirements of moves whose result is thrown away.
+
+Worked example, `x + torch.ones(3)` for a parameter `x` whose device is the symbol `d`:
+
+    >>> from devlint.inference.requirements.judge import broken, is_open
+    >>> from devlint.inference.values.data import SHARE, Participant, Place, Requirement
+    >>> from devlint.inference.values.tensors import CPU, device
+    >>> from devlint.inference.values.terms import DEVICE, PARAMETER, root, symbol
+    >>> x, ones = Participant("tensor", symbol(root(PARAMETER, "x"), DEVICE)), Participant("tensor", CPU)
+    >>> latent = Requirement(SHARE, "+", (x, ones), (), Place("a.py", 2, 11), "scaled")
+    >>> broken(latent), is_open(latent)
+    (None, True)
+
+A caller that hands over a tensor on `cuda:0` breaks it, and a caller with a tensor on the CPU meets it:
+
+    >>> one, two = broken(latent._replace(participants=(x._replace(device=device("cuda:0")), ones)))
+    >>> one.device, two.device
+    (device cuda:0, device cpu)
+    >>> met = latent._replace(participants=(x._replace(device=CPU), ones))
+    >>> broken(met), is_open(met)
+    (None, False)
 """

@@ -1,10 +1,12 @@
-"""The state of an execution: names, the heap, and what follows from both.
+"""The state of an execution: the local variables, and the heap with the fields of objects.
 
-`frame` is one execution of a body: what holds now, what it has asked its caller, and what it will tell. `heap` holds
-what objects hold, by object and field; where two paths meet, the fields are joined under the test that chose. `where`
-answers where a value is, `moves` moves modules as a whole, `containers` knows lists and dictionaries.
+`frame` is one execution of a body: its state, its questions with their answers, and its outcome so far. `heap` has the
+fields by object; where two paths meet, it joins the fields under the test that chose the path. `where` computes the
+device, the rank and the source of a value, `moves` moves whole modules, and `containers` reads and writes lists and
+dictionaries.
 
-Worked example. A list that one path fills and another one does not:
+Worked example. One path puts a tensor into a list, the other path leaves the list empty. The join does not know the
+number of elements, but it knows that any element is a tensor on the CPU:
 
     >>> from devlint.inference.state.heap import Heap
     >>> from devlint.inference.values.objects import LIST, instance, site

@@ -1,9 +1,9 @@
-"""Values: what an execution knows of what names, attributes and elements hold.
+"""Values: the knowledge of an execution about names, attributes and elements.
 
-A body is executed with *symbols* in place of what its caller hands over. What cannot be computed from symbols becomes a
-*term*; where two paths meet, `either` keeps the test that chose. A summary holds such values, and a call puts the
-caller's values in the place of the symbols and folds the terms again. So all laws of this package are one: to put in
-values and then to fold gives what the operation gives on these values.
+A body is executed with *symbols* for the values of its caller. An operation on symbols that cannot be computed becomes
+a *term*; where two paths meet, `either` keeps the test that chose. A summary holds such values, and a call replaces
+the symbols by the caller's values and folds the terms again. So all laws of this package are one: a term that is
+folded again with values equals the operation on these values.
 
 Worked example, `y = x.to("cuda:0") if fast else x` for a tensor `x` whose device is the symbol `d`:
 
