@@ -19,14 +19,14 @@ DONE: Final = "done"
 
 @final
 class Loaded:
-    """A file, and what its execution has left.
+    """A file and the result of its execution.
 
     Attributes:
         code: its instructions.
-        source: where the text comes from.
+        source: the origin of the text.
         progress: NEW, RUNNING or DONE.
         frame: the execution; None before it begins.
-        stars: the modules whose names it takes over.
+        stars: its instructions `from module import *`.
     """
 
     __slots__ = ("_definitions", "code", "frame", "progress", "source", "stars")
@@ -41,12 +41,12 @@ class Loaded:
 
     @property
     def names(self) -> dict[str, Value]:
-        """What its names hold now."""
+        """The current values of its names."""
         return {} if self.frame is None else self.frame.state.names
 
     @property
     def heap(self) -> Heap:
-        """What its objects hold now."""
+        """The current fields of its objects."""
         return Heap() if self.frame is None else self.frame.heap
 
     def definition(self, name: str) -> ir.MakeFunction | ir.ImportFrom | None:

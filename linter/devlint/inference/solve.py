@@ -36,7 +36,7 @@ from devlint.torchlib.catalogue import Catalogue
 
 RECURSION_LIMIT: Final = 20_000
 CODE: Final = (Function, ClassValue, Library, FileValue, Constant)
-"""What a global may be itself, and need not be a symbol."""
+"""The kinds of values that a global may have directly, without a symbol."""
 
 
 class Solver(Engine):
@@ -101,7 +101,7 @@ class Solver(Engine):
         return list(found)
 
     def _of_its_client(self, code: ClassCode) -> list[Finding]:
-        """Return what breaks in a class of modules that no code of the project creates, used by a client."""
+        """Return the findings of a client of a class of modules that no code of the project creates."""
         if code not in self._clients:
             self.is_of_client = True
             self._clients[code] = list(module_client.findings(self._entry(code.file, UNKNOWN), code))
@@ -123,7 +123,7 @@ class Solver(Engine):
         return frame.findings
 
     def _entry(self, file: FileCode, default: Value) -> Frame:
-        """Return a frame that nobody calls and that comes after all files."""
+        """Return the frame of an entry that is executed after all files."""
         body = Body(file, file.scope, None, None, frozenset(), frozenset())
         frame = Frame(self, body, NOBODY, Heap())
         frame.heap.put(PROCESS_STATE, DEVICE, default)
@@ -144,7 +144,7 @@ class Solver(Engine):
         loaded.progress = DONE
 
     def _name(self, loaded: Loaded, name: str) -> Value:
-        """Return what a file has stored in a name, or will store."""
+        """Return the value of a name of a file; while the file is running, also a later definition."""
         self._run(loaded)
         found = loaded.names.get(name)
         if found is None and loaded.progress == RUNNING:
@@ -161,7 +161,7 @@ class Solver(Engine):
         return function(self.body_of(loaded.frame, found.function))
 
     def _imported_early(self, loaded: Loaded, frame: Frame, found: ir.ImportFrom) -> Value | None:
-        """Return what an import binds that a running file has not come to; two that lead to each other bind nothing."""
+        """Return the value of a later import of a running file; None if two imports lead to each other."""
         asked = (loaded.code, found.name)
         if asked in self._asked:
             return None
@@ -180,7 +180,7 @@ class Solver(Engine):
         return self._seen_from_outside(frame, loaded, name)
 
     def _seen_from_outside(self, frame: Frame, loaded: Loaded, name: str) -> Value:
-        """Return what a global is for a body: itself, if it is code that is bound once; else a symbol."""
+        """Return a global for a body: its value if it is code or a constant that is bound once, else `global_value`."""
         if loaded.code.is_stored_once(name):
             value = self._name(loaded, name)
             if isinstance(value, CODE) or value is UNKNOWN:
@@ -202,7 +202,7 @@ class Solver(Engine):
         return value
 
     def _adopt(self, frame: Frame, loaded: Loaded, value: Value) -> None:
-        """Take over what the objects of another file hold, all that a value leads to."""
+        """Copy the fields of all objects of another file that a value reaches."""
         waiting, seen = [value], set()
         while waiting:
             each = waiting.pop()
@@ -219,7 +219,7 @@ class Solver(Engine):
                 waiting.extend(parts(each))
 
     def _from_stars(self, frame: Frame, loaded: Loaded, name: str) -> Value:
-        """Return what `from module import *` binds to a name."""
+        """Return the value of a name that `from module import *` binds."""
         if name.startswith("_"):
             return UNKNOWN
         for each in reversed(loaded.stars):

@@ -1,4 +1,4 @@
-"""What the stubs know of a library, by name: found once and remembered."""
+"""Lookups in the stubs by name, each computed once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OF_OTHER_TYPES: Final = frozenset(
 
 @final
 class Stubs:
-    """The catalogue of signatures with answers that are asked again and again."""
+    """The catalogue of signatures, with a cache for frequent lookups."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -57,12 +57,12 @@ class Stubs:
         return found
 
     def canonical(self, name: str) -> str:
-        """Return the name under which the stubs know something."""
+        """Return the canonical name of a name in the stubs."""
         found = self.named(name)
         return found.name if isinstance(found, Library) else name
 
     def function(self, name: str) -> tuple[Signature, ...] | None:
-        """Return the forms of a function."""
+        """Return the overloads of a function."""
         return self._catalogue.function(name)
 
     def class_(self, name: str) -> ClassEntry | None:
@@ -70,7 +70,7 @@ class Stubs:
         return self._catalogue.class_(name)
 
     def method(self, of: str, name: str) -> tuple[Signature, ...] | None:
-        """Return the forms of a method of a class or its bases."""
+        """Return the overloads of a method of a class or its bases."""
         if (of, name) not in self._methods:
             self._methods[of, name] = self._catalogue.method(of, name)
         return self._methods[of, name]
@@ -95,7 +95,7 @@ class Stubs:
         return entry is not None and "stateless" in entry.markers
 
     def is_tensor_method(self, name: str) -> bool:
-        """Whether of all common objects only tensors have a method of that name."""
+        """Whether tensors are the only common objects with a method of that name."""
         if name not in self._tensor_methods:
             is_known = name in TENSOR_ONLY or (
                 name not in OF_OTHER_TYPES and self.method(TENSOR_CLASS, name) is not None
@@ -104,7 +104,7 @@ class Stubs:
         return self._tensor_methods[name]
 
     def holds_tensors(self, name: str) -> bool:
-        """Whether an object of a class of a library has tensors, by what its attributes and methods give."""
+        """Whether a library class has an attribute that is a tensor, or a method that returns one."""
         for entry in self._catalogue.lineage(name):
             terms = [term for forms in entry.methods.values() for form in forms for term in form.returns]
             terms += [term for each in entry.attributes for term in entry.attributes[each]]

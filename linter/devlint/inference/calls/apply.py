@@ -72,7 +72,7 @@ def _effect(puts_in: Substitution, effect: Effect) -> Effect:
 
 
 def _write(frame: Frame, effect: Effect) -> None:
-    """Do what a body has done to an object that it was handed."""
+    """Repeat a store of a body into an object of its caller."""
     owner, field, value = effect
     owners = options(owner)
     for each in owners:

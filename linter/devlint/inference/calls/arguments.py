@@ -1,4 +1,4 @@
-"""The one binder: which argument of a call each parameter of a function gets."""
+"""The one binder: it assigns the arguments of a call to the parameters of a function."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def keywords(name: str) -> Root:
 
 
 def bound(frame: Frame, body: Body, environment: Value, arguments: Arguments) -> dict[Value, Value]:
-    """Return the caller's values by symbol; what a caller leaves out or hands over in an unknown way is unknown."""
+    """Return the caller's values by symbol; UNKNOWN for a parameter whose argument cannot be determined."""
     assert body.function is not None
     given: dict[Value, Value] = {ENCLOSING: environment}
     rest, named = list(arguments.positional), dict(arguments.named)

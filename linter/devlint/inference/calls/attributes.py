@@ -63,7 +63,7 @@ MOVES: Final = frozenset({"to", "cuda", "cpu", "xpu", "mps", "ipu", "hpu", "npu"
 """Methods that put a tensor or module somewhere."""
 
 CHOSEN_OUTSIDE: Final = frozenset({"sys.argv", "os.environ"})
-"""What the user of a program sets."""
+"""Attributes of libraries that the user of a program sets."""
 
 
 def read(frame: Frame, owner: Value, name: str, span: ir.Span) -> Value:
@@ -111,7 +111,7 @@ def _of_symbol(frame: Frame, owner: Root | Symbol, name: str) -> Value:
 
 
 def present(value: Value) -> Value:
-    """Return what a field holds if it is there; where it is not, Python raises."""
+    """Return the value of a field without ABSENT: Python raises if the field is absent."""
     if isinstance(value, Alternatives) and ABSENT in value.options:
         return join_all([each for each in value.options if each is not ABSENT])
     if isinstance(value, Term) and value.operator == "ite":

@@ -1,4 +1,4 @@
-"""Operations of terms on the values of a frame: those that ask the heap, and all others by `fold`."""
+"""Operations of terms on the values of a frame: some read the heap, `fold` computes all others."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def combined(frame: Frame, name: str, operands: list[Value]) -> Value:
 
 
 def _by_parts(frame: Frame, name: str, operands: list[Value], place: int) -> Value:
-    """Return the result of an operator one of whose operands is one of several values."""
+    """Return the result of an operator with an operand that is one of several values."""
     value = operands[place]
     if isinstance(value, Term):
         test, *parts = value.arguments
@@ -112,7 +112,7 @@ def _by_parts(frame: Frame, name: str, operands: list[Value], place: int) -> Val
 
 
 def relocated(frame: Frame, value: Value, where: Value, decided: Value) -> Value:
-    """Return what `value.to(where)` has given, whose effect on a module is an effect of its own."""
+    """Return the result of a term `value.to(where)`; a summary has the move of a module as an effect of its own."""
     if isinstance(value, Tensor):
         return value if value.device is where else tensor(where, value.rank, NONE, decided)
     if isinstance(value, Term) and value.operator == "to":

@@ -42,7 +42,7 @@ def subscript(frame: Frame, owner: Value, index: Value, span: ir.Span) -> Value:
 
 
 def require_index(frame: Frame, owner: Value, index: Value, span: ir.Span) -> None:
-    """Note what `owner[index]` requires: an index on the device of a tensor or on the CPU; of an array, on the CPU."""
+    """Record the requirement of `owner[index]`: the index is on the CPU, or where its owner is if that is a tensor."""
     parts = index.items if isinstance(index, Tuple) else (index,)
     for each in parts:
         if not may_be_tensor(each):
@@ -55,7 +55,7 @@ def require_index(frame: Frame, owner: Value, index: Value, span: ir.Span) -> No
 
 
 def may_be_tensor(value: Value) -> bool:
-    """Whether a value is a tensor, or what a caller may have handed over as one."""
+    """Whether a value may be a tensor: a tensor, one of several values, or a symbol or term."""
     return isinstance(value, (Tensor, Alternatives)) or is_symbolic(value)
 
 

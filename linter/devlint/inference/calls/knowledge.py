@@ -1,4 +1,4 @@
-"""What a frame knows of its values: whether a test holds, and which code a value is."""
+"""Knowledge of a frame about its values: whether a test holds, and which code a value is."""
 
 from __future__ import annotations
 

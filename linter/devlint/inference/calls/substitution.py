@@ -72,7 +72,7 @@ class Substitution(Oracle):
         self._known: dict[Value, Value] = {}
 
     def answer(self, question: Question) -> Answer:
-        """Return what the caller knows of a term."""
+        """Answer a question about a term with the caller's values; None if the answer is unknown."""
         value = self.value(question.term)
         if question.kind == TRUTH:
             return truth_of(self._frame, value)
@@ -85,7 +85,7 @@ class Substitution(Oracle):
         return found
 
     def own_answer(self, question: Question) -> Answer:
-        """Return what the caller knows of a term by itself: `n - 1 == 0` is not known where only `n != 0` is."""
+        """Answer a question with the values of the caller alone: if it only knows `n != 0`, `n - 1 == 0` is open."""
         frame = self._frame
         oracle, answers = frame.oracle, frame.answers
         frame.oracle, frame.answers = NOBODY, dict(answers)
@@ -191,7 +191,7 @@ def _or_absent(value: Value) -> Value:
 
 
 def field_of(frame: Frame, base: Value, field: Field, span: ir.Span) -> Value:
-    """Return what a field of a caller's value holds."""
+    """Return the value of a field of a caller's value."""
     if field.kind == ".":
         return read(frame, base, field.name, span)
     if field.key is not None:

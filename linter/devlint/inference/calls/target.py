@@ -73,7 +73,7 @@ OPTION_LIBRARIES = frozenset(
     docopt jsonargparse tyro yaml toml tomli tomllib ruamel
     """.split()
 )
-"""Libraries whose results are what the user of a program chooses."""
+"""Libraries whose results are choices of the user of a program."""
 
 PARSERS = frozenset({"parse_args", "parse_known_args"})
 """Methods that read the command line, unless they are given one."""
@@ -85,7 +85,7 @@ QUIET = frozenset(
     typing
     """.split()
 )
-"""Libraries and functions that move nothing which they are handed."""
+"""Libraries and functions that never move their arguments."""
 
 
 def call_value(frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> Value:
@@ -156,7 +156,7 @@ def branches(frame: Frame, ways: list[Callable[[], Value]], test: Value) -> Valu
 
 
 def _call_symbol(frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> Value:
-    """Call what a caller handed over: the code that it knows, a method by its name, or unknown code."""
+    """Call a symbol or term: the code that the caller knows, else a method by its name, else unknown code."""
     code = code_of(frame, callee)
     if code is not None:
         return call_code(frame, callee, code, arguments, span)
@@ -174,7 +174,7 @@ def _call_symbol(frame: Frame, callee: Value, arguments: Arguments, span: ir.Spa
 
 
 def _is_declared_otherwise(frame: Frame, value: Value) -> bool:
-    """Whether a parameter is declared to be of a class that is none of tensors, so that no name proves a tensor."""
+    """Whether a parameter is annotated with a class other than a tensor; then a method name does not prove a tensor."""
     function = frame.body.function
     if not isinstance(value, Root) or value.kind != PARAMETER or function is None:
         return False
@@ -186,7 +186,7 @@ def _is_declared_otherwise(frame: Frame, value: Value) -> bool:
 
 
 def _call_module(frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> Value:
-    """Call what nobody knows: if it was moved as a whole, and gets tensors of one place, it is a module there."""
+    """Call an unknown callee. If it was moved as a whole and its tensor arguments share a device, it is a module."""
     where = device_of_module(frame, callee) if _was_moved(frame, callee) else UNKNOWN
     handed = [each for each in arguments.values() if isinstance(each, Tensor) or each in frame.kinds or _is_moved(each)]
     if where is UNKNOWN or where is NO_DEVICE or len({device_of(frame, each) for each in handed}) != 1:
@@ -296,7 +296,7 @@ def call_library(frame: Frame, name: str, arguments: Arguments, span: ir.Span) -
 
 
 def call_method(frame: Frame, callee: Method, arguments: Arguments, span: ir.Span) -> Value:
-    """Call a method of a library or of Python; without a class, what its name says."""
+    """Call a method of a library or of Python; if its class is unknown, the name of the method decides."""
     receiver, of, name = callee.receiver, callee.of, callee.name
     if name in MOVES and of != "str":
         return call_move(frame, receiver, name, arguments, span)
@@ -339,7 +339,7 @@ def stays(frame: Frame, name: str, arguments: Arguments) -> bool:
 
 
 def target_of_move(frame: Frame, name: str, arguments: Arguments, own: Value) -> Value:
-    """Return where a move leads; its own device, if it only changes a dtype or moves nothing."""
+    """Return the target device of a move; `own` if the call only changes a dtype or moves nothing."""
     first = arguments.at(0, "device")
     if name == "to":
         if first is None:

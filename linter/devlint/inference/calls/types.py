@@ -60,7 +60,7 @@ def is_instance(frame: Frame, value: Value, of: Value) -> Value:
 
 
 def _is_one(frame: Frame, value: Value, of: Value) -> bool | None:
-    """Return whether a value is of a class; None if nobody knows."""
+    """Return whether a value is of a class; None if that is unknown."""
     if value is UNKNOWN:
         return None
     if isinstance(of, ClassValue):

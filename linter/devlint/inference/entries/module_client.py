@@ -27,7 +27,7 @@ from devlint.torchlib.knowledge import MODULE_STEPS, TENSOR_NAMES
 
 
 def findings(frame: Frame, code: ClassCode) -> Iterator[Finding]:
-    """Yield what breaks when a module of a class is used on an accelerator.
+    """Yield the findings of a client that uses a class of modules on an accelerator.
 
     Args:
         frame: nobody calls it.
@@ -70,7 +70,7 @@ def _is_choice(default: Value) -> bool:
 
 
 def _inputs(frame: Frame, body: Body) -> Arguments:
-    """Return what a client hands over to a method: inputs on the accelerator, and free options."""
+    """Return the arguments of a client: an input on the accelerator for each parameter without a default."""
     assert body.function is not None
     named: dict[str, Value] = {}
     for each in body.function.parameters[1:]:

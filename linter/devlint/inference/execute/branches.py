@@ -29,7 +29,7 @@ def if_(frame: Frame, instruction: ir.If) -> None:
 
 
 def branch(frame: Frame, test: Value, then: Callable[[], None], orelse: Callable[[], None]) -> None:
-    """Execute the branch that a test chooses; both, if nobody knows, each with what its test says."""
+    """Execute the branch that a test chooses; if the test is undecided, execute both and join their states."""
     known = truth_of(frame, test)
     if known is not None:
         if known:
@@ -78,7 +78,7 @@ def conditional(frame: Frame, instruction: ir.Conditional) -> None:
 
 
 def logic(frame: Frame, instruction: ir.Logic) -> None:
-    """Execute `and` or `or`: an operand is reached if those before it allow it."""
+    """Execute `and` or `or`: the operands before decide whether an operand is reached."""
     is_or = instruction.operator == "or"
     values: list[Value] = []
     before: list[State] = []
@@ -102,7 +102,7 @@ def logic(frame: Frame, instruction: ir.Logic) -> None:
 
 
 def try_(frame: Frame, instruction: ir.Try) -> None:
-    """Execute a `try`: a handler begins with what holds before the block, or behind it."""
+    """Execute a `try`: a handler begins with the join of the states before and after the block."""
     before = frame.state.fork()
     block(frame, instruction.body)
     raised = before if not frame.is_live else before.fork().joined(frame.state.fork())

@@ -1,4 +1,4 @@
-"""Functions and classes that a body defines, and what decorators make of them."""
+"""Functions and classes that a body defines, with their decorators."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def make_function(frame: Frame, instruction: ir.MakeFunction) -> None:
 
 
 def _environment(frame: Frame) -> Value:
-    """Return what holds the variables of the functions around a function that is defined here."""
+    """Return the environment of a function that is defined here: it holds the variables of the functions around it."""
     if not isinstance(frame.environment, Instance):
         return frame.around if frame.body.around else NONE
     for name in sorted(frame.body.around - frame.body.scope.local_names):
@@ -44,7 +44,7 @@ def _environment(frame: Frame) -> Value:
 
 
 def decorated(frame: Frame, made: Value, decorator: Value, span: ir.Span) -> Value:
-    """Return what a decorator makes of a function; one that nobody knows keeps it."""
+    """Return the result of a decorator; an unknown decorator returns the function itself."""
     if isinstance(decorator, Library) and decorator.name in WRAPPERS:
         return wrapped(WRAPPERS[decorator.name], made)
     if isinstance(decorator, Wrapped) and decorator.kind == "setter":

@@ -128,7 +128,7 @@ def call(frame: Frame, instruction: ir.Call) -> None:
 
 
 def _discard(frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> None:
-    """Note a move whose result nobody takes."""
+    """Record a move whose result is discarded."""
     if isinstance(callee, Method):
         receiver, name = callee.receiver, callee.name
     elif isinstance(callee, Symbol) and callee.field.kind == ".":

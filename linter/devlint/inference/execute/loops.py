@@ -1,4 +1,4 @@
-"""Loops: executed until nothing changes any more, or element by element if the elements are few and known."""
+"""Loops: executed element by element if the elements are few and known, else until the state no longer changes."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _widen(state: State, start: State) -> None:
 
 
 def _leave(frame: Frame, loop: Loop, orelse: ir.Block) -> None:
-    """Execute what follows a loop that ends, and join the states in which it is left."""
+    """Execute the `else` block of a loop, and join the states of its `break` statements."""
     if frame.is_live:
         block(frame, orelse)
     for state in loop.breaks:

@@ -11,7 +11,7 @@ from devlint.inference.state.frame import Frame
 Executes: TypeAlias = Callable[[Frame, Any], None]
 
 TABLE: Final[dict[type, Executes]] = {}
-"""What executes an instruction, by its class; `statements` fills it."""
+"""The function that executes an instruction, by the class of the instruction; `statements` fills the table."""
 
 
 def block(frame: Frame, instructions: ir.Block) -> None:

@@ -171,5 +171,5 @@ def format_(call: CallSite) -> Value:
 
 @handles(*_register(("str",), " ".join(sorted(TEXT_METHODS))))
 def text_method(call: CallSite) -> Value:
-    """Return what a method of a text gives."""
+    """Return the result of a string method."""
     return fold(f"text {call.name}", call.receiver, *call.arguments.positional)

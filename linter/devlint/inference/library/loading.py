@@ -1,4 +1,4 @@
-"""Data sets and loaders: what a batch is."""
+"""Data sets and loaders: their items and batches."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ PARTS: Final = ("torch.utils.data.Subset", "torch.utils.data.ConcatDataset")
 
 @handles(LOADER, TENSORS, *PARTS)
 def data_set(call: CallSite) -> Value:
-    """Return a data set or a loader, which knows what its items are made of."""
+    """Return a data set or a loader, with the source of its items."""
     frame = call.frame
     made = frame.make(LIBRARY, call.span, library(call.name))
     data = pack(*call.arguments.positional) if call.name == TENSORS else call.argument(0, "dataset")
@@ -86,7 +86,7 @@ def item(call: CallSite) -> Value:
 
 
 def batch(frame: Frame, loader: Value, span: ir.Span) -> Value:
-    """Return what a loader gives: items of its data set, put together."""
+    """Return a batch of a loader: collated items of its data set."""
     data = frame.heap.get(loader, DATA)
     if data is None:
         return UNKNOWN
@@ -133,7 +133,7 @@ def _row_of(frame: Frame, value: Value) -> Value:
 
 
 def collated(frame: Frame, value: Value, span: ir.Span, part: str = "collated") -> Value:
-    """Return what `default_collate` makes of items: numbers and arrays become tensors on the CPU."""
+    """Return the result of `default_collate`: numbers and arrays become tensors on the CPU."""
     if isinstance(value, Tensor):
         return tensor(value.device, some(more(value.rank, constant(1))), NONE, value.source)
     if value is NUMBER or isinstance(value, Array) or _is_number(value):

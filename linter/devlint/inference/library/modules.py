@@ -36,7 +36,7 @@ CONTAINERS: Final = (SEQUENTIAL, *LISTS, *MAPPINGS)
 
 @handles(f"{BASE}:__init__")
 def initialize_base(call: CallSite) -> Value:
-    """`super().__init__()` of a module: it holds nothing yet."""
+    """Execute `super().__init__()` of a module: it stores nothing."""
     return NONE
 
 
@@ -137,7 +137,7 @@ def append_(call: CallSite) -> Value:
 
 @handles(*[f"{name}:{verb}" for name in MAPPINGS for verb in ("keys", "values", "items")])
 def views(call: CallSite) -> Value:
-    """Return what a mapping of modules has."""
+    """Return the keys, values or items of a mapping of modules."""
     frame = call.frame
     made = frame.make(LIST, call.span, NONE, call.name)
     known = keys(frame, call.receiver)
@@ -204,7 +204,7 @@ def modules(call: CallSite) -> Value:
 
 @handles(*[f"{BASE}:{name}" for name in "parameters named_parameters buffers named_buffers".split()])
 def parameters(call: CallSite) -> Value:
-    """Return the parameters of a module, which know whose they are."""
+    """Return the parameters or buffers of a module; a parameter names the module as its owner."""
     frame, owner = call.frame, call.receiver
     made = frame.make(LIST, call.span, NONE, call.name)
     where = device_of_module(frame, owner)
@@ -216,7 +216,7 @@ def parameters(call: CallSite) -> Value:
 
 @handles(f"{BASE}:state_dict")
 def state_dict(call: CallSite) -> Value:
-    """Return a dictionary of the parameters and buffers, under names that nobody spells out here."""
+    """Return a dictionary of the parameters and buffers; its keys are unknown."""
     frame = call.frame
     made = frame.make(DICT, call.span, NONE, "state")
     where = device_of_module(frame, call.receiver)
@@ -268,7 +268,7 @@ def get_submodule(call: CallSite) -> Value:
     *[f"torch.nn.utils.parametrizations.{name}" for name in "orthogonal spectral_norm weight_norm".split()],
 )
 def behaves_alike(call: CallSite) -> Value:
-    """Return the function or module that is handed over."""
+    """Return the argument: the result behaves like it."""
     return call.argument(0, "model")
 
 

@@ -1,4 +1,4 @@
-"""Functions of Python: those that look at values, and those that make containers."""
+"""Functions of Python that inspect values, and functions that make containers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ACCELERATORS: Final = root(MACHINE, "accelerators")
 """How many accelerators the machine has."""
 
 MOST_NUMBERS: Final = 8
-"""How many numbers of a range are told apart."""
+"""The largest number of elements of a range that are kept apart."""
 
 AVAILABLE: Final = fold(">", ACCELERATORS, constant(0))
 
@@ -70,7 +70,7 @@ def super_(call: CallSite) -> Value:
 
 @handles("getattr")
 def getattr_(call: CallSite) -> Value:
-    """Return an attribute by name; one whose name is computed is any that was stored so."""
+    """Return an attribute by name; all attributes with computed names share one field."""
     frame, owner, name = call.frame, call.argument(0, ""), call.argument(1, "")
     if isinstance(name, Constant) and isinstance(name.value, str):
         return frame.engine.read(frame, owner, name.value, call.span)
@@ -200,7 +200,7 @@ def list_(call: CallSite) -> Value:
 
 
 def _taken(call: CallSite, source: Value) -> tuple[Value, ...] | None:
-    """Return all elements that an iterator or a container gives, if their number is known."""
+    """Return all elements of an iterator or a container; None if their number is unknown."""
     frame = call.frame
     lazy = frame.heap.get(source, LAZY)
     if not isinstance(lazy, Tuple) or len(lazy.items) != 2:
@@ -249,7 +249,7 @@ def zip_(call: CallSite) -> Value:
     frame = call.frame
     made = frame.make(LIST, call.span)
     sources = call.arguments.positional
-    if call.arguments.spread is not None:  # zip(*rows): what the rows have in one place
+    if call.arguments.spread is not None:  # zip(*rows): one column of the rows
         column = frame.make(LIST, call.span, NONE, "column")
         inner = one_element(frame, one_element(frame, call.arguments.spread))
         frame.heap.put(column, ELEMENT, inner)

@@ -27,13 +27,13 @@ Given = Mapping[str, list[Value]]
 
 
 def result_rank(frame: Frame, rank: Rank, variables: Mapping[str, Value], ranks: list[Value], given: Given) -> Value:
-    """Return the rank that a result has.
+    """Return the rank of a result.
 
     Args:
         frame: of the call.
-        rank: what the signature says.
+        rank: the rank in the signature.
         variables: the ranks of arguments for which the signature has a name.
-        ranks: those of all tensor arguments, in order.
+        ranks: the ranks of all tensor arguments, in order.
         given: the arguments by parameter.
     """
     if rank is None:

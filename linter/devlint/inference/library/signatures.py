@@ -69,14 +69,14 @@ CURRENT: Final = device("cuda:0")
 
 
 class Fitted(NamedTuple):
-    """A form of a function with the arguments of a call by parameter."""
+    """An overload of a function, with the arguments of a call by parameter."""
 
     form: Signature
     given: dict[str, list[Value]]
 
 
 class Solution:
-    """What the variables of a form stand for in a call."""
+    """The values of the variables of an overload in a call."""
 
     __slots__ = ("devices", "ranks", "sources", "variables")
 
@@ -91,7 +91,7 @@ class Solution:
 
 
 def fitted(frame: Frame, stubs: Stubs, forms: tuple[Signature, ...], arguments: Arguments) -> Fitted | None:
-    """Return the first form that takes the arguments; PyTorch reads a number in a tensor of one element, if it must."""
+    """Return the first overload that takes the arguments; a tensor of one element may stand for a number."""
     for is_loose in (False, True):
         for form in forms:
             given = _bound(frame, stubs, form, arguments, is_loose)
@@ -198,7 +198,7 @@ def apply(
 
 
 def solve(frame: Frame, stubs: Stubs, name: str, found: Fitted, span: ir.Span) -> Solution:
-    """Return what the variables of a form stand for, and note what the form requires."""
+    """Return the values of the variables of an overload, and record its requirements."""
     solved = Solution()
     by_device: dict[str, list[Participant]] = {}
     for parameter in found.form.parameters:
@@ -239,7 +239,7 @@ def _take(
     solved: Solution,
     by_device: dict[str, list[Participant]],
 ) -> None:
-    """Add what one type of a parameter says of its arguments."""
+    """Solve the variables in one type of a parameter by its arguments."""
     if isinstance(term, stub.TensorTerm):
         for each in values:
             _take_tensor(frame, stubs, term, each, exemption, solved, by_device)
@@ -359,16 +359,16 @@ def result(
     span: ir.Span,
     part: str = "",
 ) -> Value:
-    """Return the result that a form speaks of.
+    """Return the result of an overload.
 
     Args:
         frame: of the call.
         terms: the alternatives of the result.
-        solved: what the variables stand for.
+        solved: the values of the variables.
         given: the arguments by parameter.
         first: the receiver or first argument.
         span: of the call.
-        part: tells the objects apart that the call makes.
+        part: distinguishes the objects that the call makes.
     """
     return join_all([_result(frame, term, solved, given, first, span, part) for term in terms])
 

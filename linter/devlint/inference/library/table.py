@@ -36,7 +36,7 @@ class CallSite(NamedTuple):
         return UNKNOWN if found is None else found
 
     def option(self, name: str) -> Value | None:
-        """Return an argument that has a name; what a `**` may have under it, or None if it is not given."""
+        """Return a keyword argument, also from the content of a `**`; None if it is not given."""
         found = self.arguments.named.get(name)
         if found is None and self.arguments.row is not None:
             return get(self.frame, self.arguments.row, constant(name), NONE)
@@ -54,7 +54,7 @@ _methods: Final[dict[tuple[str, str], Handler]] = {}
 
 
 def handles(*names: str) -> Callable[[Handler], Handler]:
-    """Register what a function does, by its canonical name; a method as `class:name`."""
+    """Register the handler of functions by canonical name, and of methods by `class:name`."""
 
     def register(handler: Handler) -> Handler:
         for name in names:
@@ -69,12 +69,12 @@ def handles(*names: str) -> Callable[[Handler], Handler]:
 
 
 def function_handler(name: str) -> Handler | None:
-    """Return what a function of a library does, if the table says so."""
+    """Return the handler of a library function; None if there is none."""
     return _functions.get(name)
 
 
 def method_handler(frame: Frame, of: str, name: str) -> Handler | None:
-    """Return what a method does, of a class or of one of its bases in libraries."""
+    """Return the handler of a method of a class or of its bases in libraries; None if there is none."""
     found = _methods.get((of, name))
     if found is not None or not of:
         return found

@@ -1,4 +1,4 @@
-"""Whether a requirement is broken: two participants that are firm and whose devices differ in every world."""
+"""Judge requirements: a requirement is broken if the devices of two firm participants differ."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def broken_in_a_world(requirement: Requirement) -> tuple[Participant, Participan
 
 
 def is_guarded(requirement: Requirement) -> bool:
-    """Whether a test that nobody can decide reads a participant: it may be what keeps the participants apart."""
+    """Whether an undecided test reads a participant: the program may use this test to avoid the error."""
     subjects = [each.subject for each in requirement.participants if each.subject is not NONE]
     return any(_reads(each, subjects) for each in requirement.conditions)
 
@@ -105,7 +105,7 @@ def is_open(requirement: Requirement) -> bool:
 
 
 def depends_on_caller(value: Value) -> bool:
-    """Whether a value is made of a symbol in whose place a caller puts its value."""
+    """Whether a value contains a symbol that a caller replaces."""
     if isinstance(value, Root):
         return value.kind in REPLACED or value.kind == "process"
     if isinstance(value, Symbol):
@@ -116,7 +116,7 @@ def depends_on_caller(value: Value) -> bool:
 
 
 def is_beside_caller(participants: list[Participant]) -> bool:
-    """Whether one participant is where a caller has it, and another one on the CPU or the default device."""
+    """Whether the caller decides the device of one participant, and another one is on the CPU or the default device."""
     found = [each.device for each in participants]
     is_callers = [_is_of_caller(each) for each in found]
     return any(is_callers) and any(each is CPU or each is DEFAULT for each in found)

@@ -1,4 +1,4 @@
-"""What an operation demands, at the place where it stands."""
+"""Record the requirement of an operation."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from devlint.inference.values.terms import NO_DEVICE, UNKNOWN, Value
 
 
 def participant(frame: Frame, value: Value, exemption: str = ALL_DIMENSIONS, role: str = TENSOR) -> Participant:
-    """Return a value as one of those that must share a device."""
+    """Return a value as a participant of a requirement."""
     return Participant(role, device_of(frame, value), rank_of(frame, value), source_of(frame, value), exemption, value)
 
 
 def require(frame: Frame, operation: str, participants: list[Participant], span: ir.Span, kind: str = SHARE) -> None:
-    """Note what an operation demands, unless it is certainly met."""
+    """Record the requirement of an operation, if two or more participants have a known or symbolic device."""
     taking_part = [each for each in participants if each.device is not NO_DEVICE and each.device is not UNKNOWN]
     if len(taking_part) < 2:
         return

@@ -11,12 +11,12 @@ from devlint.inference.values.terms import NO_DEVICE, UNKNOWN, Constant, Value
 
 
 def hand_on(frame: Frame, requirement: Requirement, span: ir.Span | None) -> None:
-    """Judge a requirement into which the values of a call have been put; a condition that is false meets it.
+    """Judge a requirement with the values of a caller. If one of its conditions is false, it is met.
 
     Args:
         frame: of the caller.
         requirement: with the caller's values.
-        span: of the call; None where nobody calls.
+        span: of the call; None for an entry.
     """
     kept: dict[Value, None] = {}
     for each in requirement.conditions:

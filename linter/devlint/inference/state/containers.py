@@ -47,10 +47,10 @@ from devlint.inference.values.terms import (
 )
 
 MOST_ITEMS: Final = 24
-"""How many elements of a list are told apart."""
+"""The largest number of elements of a list that are kept apart."""
 MOST_PARTS: Final = 6
 MOST_ASKED: Final = 16
-"""How many elements of a caller's list are told apart."""
+"""The largest number of elements of a caller's list that are kept apart."""
 
 
 def content(frame: Frame, value: Value) -> Row:
@@ -65,7 +65,7 @@ def content(frame: Frame, value: Value) -> Row:
 
 
 def get(frame: Frame, owner: Value, key: Value, default: Value) -> Value:
-    """Return what a dictionary, or a row, has under a key, or the default."""
+    """Return the value of a dictionary or row under a key, or the default."""
     found = owner if isinstance(owner, Row) else content(frame, owner)
     if not isinstance(key, Constant):
         return any_value(frame, found)
@@ -124,7 +124,7 @@ def keys(frame: Frame, owner: Value) -> tuple[tuple[Value, Value], ...] | None:
 
 
 def set_key(frame: Frame, owner: Value, key: Value, value: Value) -> None:
-    """Store a value in a dictionary; under an unknown key, it may be any of those that are known."""
+    """Store a value in a dictionary; a store under an unknown key may replace the value of each known key."""
     found = content(frame, owner)
     entries = dict(found.entries)
     if isinstance(key, Constant):
@@ -159,7 +159,7 @@ def elements(frame: Frame, value: Value) -> tuple[Value, ...] | None:
 
 
 def length_of(frame: Frame, value: Value) -> int | None:
-    """Return how many elements a value has; what `elements` asks a caller."""
+    """Return the number of elements of a value; `elements` asks the caller for this number."""
     found = elements(frame, value)
     return None if found is None else len(found)
 
@@ -331,7 +331,7 @@ def fill(frame: Frame, owner: Value, items: list[Value], is_exact: bool) -> None
 
 
 def append(frame: Frame, owner: Value, values: tuple[Value, ...]) -> None:
-    """Add elements behind those of a list; in a loop, nobody counts them."""
+    """Append elements to a list; after an append in a loop, the number of elements is unknown."""
     heap = frame.heap
     held = heap.get(owner, ITEMS)
     if isinstance(owner, (Root, Symbol)) and not isinstance(held, Tuple):

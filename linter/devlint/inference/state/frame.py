@@ -37,11 +37,11 @@ LARGEST_CONDITION: Final = 12
 
 @final
 class State:
-    """What holds at a point of a body.
+    """The state at a point of a body.
 
     Attributes:
         names: the local variables.
-        heap: what objects hold.
+        heap: the fields of objects.
         is_live: whether the point is reached.
         passed: tests that hold here because the paths on which they fail have left the body.
     """
@@ -59,7 +59,7 @@ class State:
         return State(dict(self.names), self.heap.fork(), self.is_live, self.passed)
 
     def joined(self, other: State, test: Value = NONE) -> State:
-        """Return what holds where two paths meet; `test` is what led to this one, or NONE."""
+        """Return the join of two states; `test` holds on the path of this one, NONE if there is no such test."""
         if not self.is_live or not other.is_live:
             return other if not self.is_live else self
         names: dict[str, Value] = {}
@@ -76,7 +76,7 @@ class State:
 
 @final
 class Loop:
-    """The states in which a loop is left, and those in which its next turn begins.
+    """The states at the `break` and `continue` statements of a loop.
 
     Attributes:
         repeats: whether its body is executed for any number of turns, and not element by element.
@@ -103,20 +103,20 @@ class Exit:
 
 
 class Oracle:
-    """Who answers the questions of an execution."""
+    """The caller of an execution, which answers its questions."""
 
     def answer(self, question: Question) -> Answer:
         """Answer a question about a term; None if the answer is unknown."""
         raise NotImplementedError
 
     def own_answer(self, question: Question) -> Answer:
-        """Return what the caller knows of a term by itself, without asking its own caller."""
+        """Answer a question with the values of the caller alone, without a question to its own caller."""
         return self.answer(question)
 
 
 @final
 class Nobody(Oracle):
-    """Knows nothing: the execution says what holds for every caller."""
+    """An oracle without answers: the outcome holds for every caller."""
 
     def answer(self, question: Question) -> Answer:
         """See `Engine`."""
@@ -134,9 +134,9 @@ class Arguments:
     """The arguments of a call.
 
     Attributes:
-        positional, named: as written; what `*` and `**` spread is in their place, if its length is known.
-        spread: what a `*` of unknown length spreads behind the positional ones; UNKNOWN for several; else None.
-        row: what a `**` of unknown content spreads; else None.
+        positional, named: as written, with the elements of each `*` and `**` of known length.
+        spread: the value of a `*` of unknown length behind the positional ones; UNKNOWN for several; else None.
+        row: the value of a `**` of unknown content; else None.
     """
 
     __slots__ = ("named", "positional", "row", "spread")
@@ -162,13 +162,13 @@ class Arguments:
         return self.positional[position] if position < len(self.positional) else self.named.get(name)
 
     def values(self) -> list[Value]:
-        """Return all that is handed over."""
+        """Return all arguments, with `spread` and `row`."""
         more = [each for each in (self.spread, self.row) if each is not None]
         return [*self.positional, *self.named.values(), *more]
 
 
 class Engine:
-    """What a part needs from parts above it.
+    """The functions that a part needs from the parts above it.
 
     Attributes:
         stubs: the signatures of libraries.
@@ -221,7 +221,7 @@ class Engine:
         raise NotImplementedError
 
     def global_of(self, frame: Frame, file: FileCode, name: str) -> Value:
-        """Return what a global of a file is: a symbol, or what cannot be anything else."""
+        """Return a global of a file: code or a constant that is bound once, else a symbol or its value."""
         raise NotImplementedError
 
     def global_value(self, frame: Frame, symbol: Root) -> Value:
@@ -233,7 +233,7 @@ class Engine:
         raise NotImplementedError
 
     def imported(self, frame: Frame, file: FileCode, module: str, member: str, level: int) -> Value:
-        """Return what an import of a file binds; an empty member means the module itself."""
+        """Return the value that an import of a file binds; an empty member means the module itself."""
         raise NotImplementedError
 
     def member(self, frame: Frame, file: FileCode, name: str) -> Value:
@@ -264,23 +264,23 @@ class Frame:
     Attributes:
         engine: the parts above.
         body: the executed body.
-        oracle: who answers its questions.
+        oracle: the caller that answers its questions.
         call: the call that is executed in place, as a site; NONE for an execution of its own.
-        state: what holds now.
+        state: the current state.
         registers: the results of instructions.
         answers: the questions in the order of the execution, with their answers.
         kinds: symbols that operations prove to be tensors.
-        requirements: what the body demands of its callers.
+        requirements: the requirements that the body hands to its callers.
         findings: the broken requirements.
         exits: its returns.
-        loops: those that are executed, innermost last.
-        path: the tests behind which the execution is.
+        loops: the loops around the current instruction, innermost last.
+        path: the tests of the branches around the current instruction.
         around: holds the variables of the functions around the body.
         environment: holds the variables that functions inside use; NONE if there are none.
         namespaces: of the class bodies that are executed, with their classes.
-        yielded: what a generator yields.
+        yielded: the join of all values that a generator yields.
         in_handler: how many handlers of exceptions are executed.
-        is_endless: whether it has met a recursion whose end nobody knows yet.
+        is_endless: whether it rests on a recursion without a result yet.
         span: of the instruction that is executed.
     """
 
@@ -345,7 +345,7 @@ class Frame:
         return any(loop.repeats for loop in self.loops)
 
     def leave(self) -> None:
-        """Nothing behind this point is reached."""
+        """Leave the block: the following instructions are not reached."""
         self.state = State({}, self.state.heap, False, ())
 
     def site(self, span: ir.Span, part: str = "") -> Site:
@@ -363,7 +363,7 @@ class Frame:
         return Place(self.body.file.path, span.line, span.column)
 
     def source(self) -> Source:
-        """Return the place that is executed, as what decides a device."""
+        """Return the current place as the source of a device."""
         return source(self.body.file.path, self.span.line, self.span.column)
 
     def unknown(self, what: str, span: ir.Span) -> Value:

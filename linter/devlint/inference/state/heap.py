@@ -1,4 +1,4 @@
-"""What objects hold, by object and field. Two forks of a heap share the fields of an object until one writes to it."""
+"""Fields by object. Two forks of a heap share the fields of an object until one of them writes to it."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class Heap:
         return other
 
     def get(self, owner: Value, field: Field) -> Value | None:
-        """Return what a field holds, if the heap knows."""
+        """Return the value of a field; None if the heap does not have it."""
         fields = self._objects.get(owner)
         return None if fields is None else fields.get(field)
 
     def fields(self, owner: Value) -> Mapping[Field, Value]:
-        """Return all fields of an object; nobody writes to the result."""
+        """Return all fields of an object, read-only."""
         return self._objects.get(owner, NO_FIELDS)
 
     def objects(self) -> Iterable[Value]:
@@ -88,7 +88,7 @@ class Heap:
         return self._objects == other._objects
 
     def joined(self, other: Heap, test: Value) -> Heap:
-        """Return what both hold; where they differ, this one if the test holds. Without a test, it is NONE."""
+        """Return the join of two heaps; `test` holds on the path of this one, NONE if there is no such test."""
         whole = Heap()
         for owner in dict.fromkeys((*self._objects, *other._objects)):
             one, two = self._objects.get(owner), other._objects.get(owner)
@@ -125,7 +125,7 @@ def _joined(owner: Value, one: Fields, two: Fields, test: Value) -> Fields:
 
 
 def _join_elements(one: Fields, two: Fields, test: Value, fields: Fields) -> None:
-    """Add what a list holds: its items if both paths know as many, else any of them."""
+    """Join the elements of a list: item by item if both paths have the same number of items, else as ELEMENT."""
     a, b = one.get(ITEMS), two.get(ITEMS)
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
         fields[ITEMS] = either(test, a, b)

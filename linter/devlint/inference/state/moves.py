@@ -38,9 +38,9 @@ from devlint.inference.values.terms import (
 
 
 def moved(frame: Frame, value: Value, where: Value, decided: Value) -> Value:
-    """Return `value.to(where)`: a tensor there; a module is moved and given back.
+    """Return `value.to(where)`: a new tensor for a tensor; a module is moved in place and returned.
 
-    Of a symbol nobody knows which of the two it is, unless an operation has proven that it is a tensor.
+    A symbol may be either, unless an operation has proved that it is a tensor.
     """
     if isinstance(value, Tensor):
         return value if value.device is where else tensor(where, value.rank, NONE, decided)
@@ -62,7 +62,7 @@ def moved(frame: Frame, value: Value, where: Value, decided: Value) -> Value:
 
 
 def move(frame: Frame, value: Value, where: Value, decided: Value) -> None:
-    """Move a module, if it is one, in place. Of alternatives nobody knows afterwards where each is."""
+    """Move a module in place. If the value is one of several alternatives, the device of each becomes unknown."""
     seen: dict[Value, Value] = {}
     for each in options(value):
         _move(frame, each, UNKNOWN if isinstance(value, Alternatives) else where, decided, seen)
@@ -70,7 +70,7 @@ def move(frame: Frame, value: Value, where: Value, decided: Value) -> None:
 
 
 def replace(frame: Frame, new: dict[Value, Value]) -> None:
-    """Put new values in the place of tensors that change as they are: all that holds one sees the change."""
+    """Replace tensors that change in place by new values, in all names and fields that hold them."""
     if not new:
         return
     names = frame.state.names
@@ -190,7 +190,7 @@ def _relocated(
 
 
 def havoc(frame: Frame, value: Value) -> None:
-    """Forget what unknown code may have changed in a value that it was handed."""
+    """Forget the fields of an argument that unknown code may have changed."""
     heap = frame.heap
     for each in options(value):
         if isinstance(each, (Root, Symbol)):

@@ -59,13 +59,13 @@ OF_TENSORS = frozenset({"shape", "ndim", "dtype", "requires_grad", "layout", "is
 """Attributes of tensors that are on no device."""
 
 SAME_TENSOR = frozenset({"data", "T", "mT", "H", "real", "imag", "grad"})
-"""Attributes of tensors that are where the tensor is."""
+"""Attributes of tensors that are on the device of the tensor."""
 
 PLAIN = (Constant, Tuple, Device, Library, Function, ClassValue, Bound, Array, Method, FileValue)
 
 
 def default_device(frame: Frame) -> Value:
-    """Return where tensors are made for which nothing else is said."""
+    """Return the default device: the device of a new tensor without a `device` argument."""
     found = frame.heap.get(PROCESS_STATE, DEVICE)
     return symbol(PROCESS_STATE, DEVICE) if found is None else found
 
@@ -78,7 +78,7 @@ def is_module(value: Value) -> bool:
 
 
 def device_of(frame: Frame, value: Value) -> Value:
-    """Return where a value is: a tensor, or the parameters of a module."""
+    """Return the device of a tensor, or of the parameters of a module."""
     if isinstance(value, Tensor):
         return value.device
     if isinstance(value, (Root, Symbol)):
@@ -93,7 +93,7 @@ def device_of(frame: Frame, value: Value) -> Value:
 
 
 def _of_symbol(frame: Frame, value: Root | Symbol) -> Value:
-    """Return where what a symbol stands for is, if it is a tensor.
+    """Return the device of a symbol, if it is a tensor.
 
     A parameter or buffer moves with the object that holds it as an attribute; an element of a list does not.
     """
@@ -171,12 +171,12 @@ def _moved_with(frame: Frame, value: Root | Symbol) -> Value:
 
 
 def registered(name: str) -> Field:
-    """Return the field that says that a module has registered a buffer of that name."""
+    """Return the field that marks a registered buffer of a module."""
     return kept(f"buffer {name}")
 
 
 def parts_of(frame: Frame, value: Instance) -> list[Value]:
-    """Return what a module has registered: parameters, buffers and modules, as far as the heap knows."""
+    """Return the registered parameters, buffers and modules of a module that the heap has."""
     found: list[Value] = []
     fields = frame.heap.fields(value)
     for field, held in fields.items():
@@ -234,7 +234,7 @@ def rank_of(frame: Frame, value: Value) -> Value:
 
 
 def source_of(frame: Frame, value: Value) -> Value:
-    """Return what decided where a value is: a place, or the symbol with which it comes."""
+    """Return the source of the device of a value: a place, or a symbol."""
     if isinstance(value, Tensor):
         return value.source
     if isinstance(value, (Root, Symbol)):

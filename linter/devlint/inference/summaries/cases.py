@@ -1,4 +1,4 @@
-"""The cases of a body: which execution fits what a caller knows, and how recursion ends."""
+"""The cases of a body: `summary` finds the case of a caller, and brings recursion to an end."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from devlint.inference.values.data import Answer, Finding, Question, Summary
 from devlint.inference.values.terms import UNKNOWN
 
 MOST_CASES: Final = 64
-"""How many cases of a body are told apart; a caller with another one gets what holds for all."""
+"""The largest number of cases of a body; a caller with yet another case gets the generic summary."""
 MOST_EXECUTIONS: Final = 160
 MOST_ROUNDS: Final = 6
-"""How often a recursion is executed before its result is unknown."""
+"""The largest number of rounds of a recursion; after them, its result is unknown."""
 DEEPEST_CALLS: Final = 60
-"""How many bodies are executed inside each other; deeper ones are unknown."""
+"""The largest depth of nested executions; the result of a deeper one is unknown."""
 MOST_OF_ONE_BODY: Final = 4
-"""How many cases of one body are executed inside each other."""
+"""The largest number of nested executions of one body."""
 
 
 @final
@@ -26,15 +26,15 @@ class Active:
     """A body that is being executed.
 
     Attributes:
-        body: which.
-        frame: the execution.
-        index: how many are executed around it.
-        lowest: the outermost execution of whose provisional result it has made use.
-        provisional: what a recursive call gets.
-        is_used: whether one has got it.
-        round: how often it has been executed.
-        is_done: whether its result is final.
-        outer: the execution, with its round, on whose provisional result the final one rests; None if on none.
+        body: the executed body.
+        frame: its execution.
+        index: the number of executions around it.
+        lowest: the index of the outermost execution whose provisional summary it has used.
+        provisional: the summary for recursive calls.
+        is_used: whether a recursive call has used that summary.
+        round: the number of finished rounds.
+        is_done: whether its summary is final.
+        outer: the execution, with its round, whose provisional summary it rests on; None if there is none.
     """
 
     __slots__ = ("body", "frame", "index", "is_done", "is_used", "lowest", "outer", "provisional", "round")
@@ -53,7 +53,7 @@ class Active:
 
 @final
 class Case:
-    """A summary, and the execution with its round on whose provisional result it rests; None if on none."""
+    """A summary, and the execution with its round whose provisional summary it rests on; None if there is none."""
 
     __slots__ = ("rests_on", "summary")
 
@@ -64,7 +64,7 @@ class Case:
 
 @final
 class Node:
-    """A question, and what follows from each answer."""
+    """A question, with the next question or the case for each answer."""
 
     __slots__ = ("edges", "question")
 
@@ -151,7 +151,7 @@ class Summaries:
         return self._execute(body, cases, oracle)
 
     def _is_same(self, active: Active, oracle: Oracle) -> bool:
-        """Whether a recursive call is the case that is being executed: its caller knows no other answers."""
+        """Whether a recursive call belongs to the active case: its caller gives the same answers."""
         frame = active.frame
         return frame is None or all(
             oracle.own_answer(question) == answer for question, answer in list(frame.answers.items())
@@ -162,7 +162,7 @@ class Summaries:
         top.lowest = min(top.lowest, active.index)
 
     def _is_valid(self, case: Case) -> bool:
-        """Whether the provisional results on which a case rests are those of now, or have become final."""
+        """Whether the provisional summaries that a case rests on are still current, or have become final."""
         rests_on = case.rests_on
         while rests_on is not None:
             active, round_ = rests_on
@@ -210,7 +210,7 @@ class Summaries:
         return found
 
     def _insert(self, cases: Cases, frame: Frame, case: Case) -> None:
-        """Put a case where the answers of its execution lead."""
+        """Insert a case into the tree, at the answers of its execution."""
         cases.count += 1
         answers = list(frame.answers.items())
         if not answers:

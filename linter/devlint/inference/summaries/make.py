@@ -38,7 +38,7 @@ def begin(engine: Engine, body: Body, oracle: Oracle) -> Frame:
 
 
 def enter(frame: Frame, given: dict[Value, Value]) -> None:
-    """Bind the parameters of a function, each to its symbol if nothing else is given."""
+    """Bind each parameter of a function to its given value, else to its symbol."""
     function = frame.body.function
     assert function is not None
     if frame.body.captured:
@@ -64,7 +64,7 @@ def run(frame: Frame) -> None:
 
 
 def outcome(frame: Frame) -> Summary:
-    """Return what an execution tells its callers."""
+    """Return the summary of an execution."""
     kinds = tuple([each for each in frame.kinds if _is_callers(each)])
     requirements = tuple(frame.requirements)
     if not frame.exits:
@@ -115,7 +115,7 @@ def _test(exit_: Exit) -> Value:
 
 
 def _is_callers(value: Value) -> bool:
-    """Whether a symbol begins at what callers share with the body."""
+    """Whether a symbol or term stands for a value that the caller has as well."""
     top = root_of(value)
     if isinstance(value, Term):
         return any(map(_is_callers, value.arguments))

@@ -8,7 +8,7 @@ from devlint.frontend import ir
 
 
 def instructions(block: ir.Block) -> Iterator[ir.Instruction]:
-    """Yield all instructions of a block and of the blocks in it, class bodies too, but not those of functions."""
+    """Yield all instructions of a block and of its inner blocks and class bodies, but not of function bodies."""
     for each in block:
         yield each
         for inner in _blocks(each):
@@ -51,7 +51,7 @@ def used_from_outside(function: ir.Function) -> frozenset[str]:
 
 
 def captured(function: ir.Function, around: frozenset[str]) -> frozenset[str]:
-    """Return the names of a function, and of those around it, that functions in it use."""
+    """Return the names of a function, or of the functions around it, that functions inside it use."""
     found: set[str] = set()
     for each in instructions(function.body):
         if isinstance(each, ir.MakeFunction):

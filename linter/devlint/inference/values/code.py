@@ -1,4 +1,4 @@
-"""Code of the project that values speak of: files, bodies, classes. Each is itself and equals nothing else."""
+"""Code of the project that values refer to: files, bodies, classes. Each is compared by identity."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Body:
 
     Attributes:
         name: unique in the project.
-        file: where it stands.
+        file: the file that contains it.
         scope: its instructions.
-        function: the same as a function; None for a file.
+        function: the scope as a function; None for a file.
         owner: the class in whose body it is defined, if any.
         around: the names of the functions around it that it may read.
         captured: its own names that functions inside it use.
@@ -70,12 +70,12 @@ class ClassCode:
     """A class of the project, made by executing its body.
 
     Attributes:
-        name: unique in the project but for classes that one statement makes with different bases.
-        file: where it stands.
+        name: unique in the project, except for classes that one statement makes with different bases.
+        file: the file that contains it.
         scope: its body.
         order: the class and its bases in the project, in the order of the lookup of attributes.
         libraries: the names of its bases in libraries.
-        members: what its body has stored, by name.
+        members: the values that its body has stored, by name.
         is_open: whether a base is unknown.
         is_module: whether it is a class of modules.
     """

@@ -1,4 +1,4 @@
-"""What executions tell each other, as data: participants, requirements, questions, summaries, findings."""
+"""The data that executions exchange: participants, requirements, questions, summaries, findings."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ HOST: Final = "host"
 
 
 class Participant(NamedTuple):
-    """One of those that must share a device.
+    """An operand of a requirement, which must share a device with the others.
 
     Attributes:
         role: TENSOR, MODULE, INDEX or HOST.
-        device, rank, source: where it is, its dimensions, and what decided where it is.
-        exemption: which tensors need not agree.
+        device, rank, source: its device, its number of dimensions, and the origin of its device.
+        exemption: the tensors that need not agree.
         subject: the value itself.
     """
 
@@ -49,16 +49,16 @@ class Place(NamedTuple):
 
 
 class Requirement(NamedTuple):
-    """What an operation demands of its participants.
+    """A demand of an operation on its participants.
 
     Attributes:
         kind: SHARE, READ_INDEX, ON_HOST, TAKES_CPU or DISCARDED.
-        operation: how the text names it.
+        operation: its name in the text.
         participants: at least one.
-        conditions: the tests behind which the operation stands: terms that hold when it is executed.
+        conditions: terms that hold when the operation is executed.
         place: of the operation.
-        body: the name of the body in which it stands.
-        is_beside_caller: whether a participant is the caller's, and another one is on the CPU whoever calls.
+        body: the name of the body that contains it.
+        is_beside_caller: whether the caller decides the device of one participant, and another one is on the CPU.
         chain: the calls that lead there, from the outermost; at most LONGEST_CHAIN.
     """
 
@@ -81,7 +81,7 @@ ON_HOST: Final = "host"
 TAKES_CPU: Final = "cpu"
 """The first participant is on the CPU, which the operation asks for."""
 DISCARDED: Final = "discarded"
-"""The participant is a tensor, so that the result of its move is lost."""
+"""The participant is a tensor, and the result of its move is lost."""
 
 LONGEST_CHAIN: Final = 4
 MOST_CONDITIONS: Final = 5
@@ -91,7 +91,7 @@ class Finding(NamedTuple):
     """A requirement that is manifest, and the two participants that break it.
 
     Attributes:
-        entry: who gets there: PROGRAM, or CLIENT for the client of a class of modules.
+        entry: the kind of the last caller: PROGRAM, or CLIENT for the client of a class of modules.
         is_of_world: whether they differ only for some choices of the user or machine.
     """
 
@@ -127,7 +127,7 @@ Answer: TypeAlias = "bool | int | Code | None"
 
 
 class Code(NamedTuple):
-    """What is called.
+    """The code of a callee.
 
     Attributes:
         kind: "function", "bound", "class", "instance", "library", "library instance", "method" or "tensor".
@@ -139,7 +139,7 @@ class Code(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """What a field of an object holds afterwards."""
+    """The value of a field of an object after the execution."""
 
     owner: Value
     field: Field

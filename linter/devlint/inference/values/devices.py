@@ -78,10 +78,10 @@ def _devices_differ(one: str, two: str) -> bool:
 
 
 def meet(devices: list[Value], ranks: list[Value]) -> Value:
-    """Return the device of the result of operands: the one that those share that are tensors.
+    """Return the device of the result of an operation: the device that its tensor operands share.
 
-    An operand of rank 0 does not count beside others: it is exempt, and one that is not has the rank POSITIVE here. If
-    two devices differ, nobody knows the result; only a client keeps everything on its accelerator.
+    An operand of rank 0 is exempt and does not count beside others; an operand without the exemption has the rank
+    POSITIVE here. If two devices differ, the result is unknown; only a client keeps everything on its accelerator.
     """
     live: dict[Value, Value] = {}
     for each, rank in zip(devices, ranks, strict=True):
@@ -145,7 +145,7 @@ def scope(context: Value, before: Value) -> Value:
 
 
 def type_name(where: Value) -> Value:
-    """Return `x.type()` as a text, which tells whether the tensor is on a GPU."""
+    """Return `x.type()` as a text, whose prefix shows whether the tensor is on a GPU."""
     if isinstance(where, Device):
         if where is CPU:
             return constant("torch.FloatTensor")

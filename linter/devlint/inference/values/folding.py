@@ -82,7 +82,7 @@ CODE: Final = (Function, ClassValue, Library, Bound, FileValue, Method, Super, W
 
 
 def truth(value: Value) -> bool | None:
-    """Return whether a test on a value holds, where no heap has to be asked; None if nobody knows."""
+    """Return whether a value is true, without a heap; None if that is unknown."""
     if isinstance(value, Constant):
         return bool(value.value)
     if isinstance(value, (*CODE, Device)):
@@ -166,7 +166,7 @@ def _spread(name: str, arguments: tuple[Value, ...]) -> Value | None:
 
 
 def is_several(value: Value) -> bool:
-    """Whether a value is one of several, by a test or by one that nobody knows."""
+    """Whether a value is one of several: alternatives, or the conditional value of a test."""
     return isinstance(value, Alternatives) or (isinstance(value, Term) and value.operator == "ite")
 
 
@@ -182,7 +182,7 @@ def _negated(value: Value) -> Value:
 
 
 def _is_test(value: Value) -> bool:
-    """Whether a term is True or False, and nothing else."""
+    """Whether the value of a term is certainly True or False."""
     return isinstance(value, Term) and (
         value.operator in ("not", "is", "isinstance", "has", "contains", "is_of_type", "hasattr")
         or value.operator in COMPARISONS
@@ -367,7 +367,7 @@ def filled(template: str, mark: str, values: tuple[Value, ...]) -> Value:
 
 
 def _computed(function: Callable[..., Any], name: str, arguments: tuple[Value, ...]) -> Value:
-    """Return what Python computes from constants; bottom, if it raises."""
+    """Return the result of Python for constants; BOTTOM if Python raises."""
     values = [each.value for each in arguments if isinstance(each, Constant)]
     if len(values) < len(arguments):
         return term(name, *arguments) if all(is_symbolic(each) for each in arguments) else NUMBER

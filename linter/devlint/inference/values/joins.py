@@ -41,7 +41,7 @@ MOST_OPTIONS: Final = 6
 """How many alternatives a value may have; a value that would have more is unknown."""
 
 MOST_CODE: Final = 14
-"""The same for alternatives that are all code: what a loop over functions or classes calls."""
+"""The largest number of alternatives that are all code, such as the callees in a loop over functions."""
 
 
 def join(one: Value, two: Value) -> Value:
@@ -97,7 +97,7 @@ def either(test: Value, then: Value, orelse: Value) -> Value:
 
 
 def earlier(one: Value, two: Value) -> Value:
-    """Return which of two sources of a device is told: a known one, and of two the first in the text."""
+    """Return the source of a device for the report: a known one, and of two places the first in the text."""
     if one is two or two is NONE:
         return one
     if one is NONE:
@@ -139,7 +139,7 @@ def _rows(one: Row, two: Row) -> Value:
 
 
 def _below(content: Row, key: Value) -> Value:
-    """Return what a row says of a key that it does not name."""
+    """Return the value of a row under a key without an entry."""
     return ABSENT if content.base is NONE and not any(each is OTHER_KEYS for each, _ in content.entries) else UNKNOWN
 
 

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 @final
 class Site(Value):
-    """Where an object is made: a place in a body, reached by calls.
+    """The place that makes an object: an expression in a body, reached by calls.
 
     Attributes:
         body: the name of the body.
         span: of the expression, as in `ir.Span`.
-        part: tells apart what one expression makes.
+        part: distinguishes the objects that one expression makes.
         call: the place of the call of the body, as a site; NONE for the body that is executed itself.
     """
 
@@ -187,11 +187,11 @@ def bound(called: Value, receiver: Value) -> Bound:
 
 @final
 class Wrapped(Value):
-    """What a decorator of Python makes of a function in a class.
+    """A function in a class that a decorator of Python has wrapped.
 
     Attributes:
         kind: "property", "staticmethod", "classmethod", or "setter" for the decorator of a property's setter.
-        function: the function, of a property the one that reads.
+        function: the wrapped function; for a property, the getter.
         setter: the function that writes a property, or NONE.
     """
 
@@ -237,7 +237,7 @@ _supers: Final[dict[tuple[ClassCode, Value], Super]] = {}
 
 
 def super_of(owner: ClassCode, receiver: Value) -> Super:
-    """Return what `super()` gives."""
+    """Return the value of `super()`."""
     found = _supers.get((owner, receiver))
     if found is None:
         found = _supers[owner, receiver] = Super(owner, receiver)
@@ -262,7 +262,7 @@ _libraries: Final[dict[str, Library]] = {}
 
 
 def library(name: str) -> Library:
-    """Return what a library gives that name."""
+    """Return the value of a canonical name of a library."""
     found = _libraries.get(name)
     if found is None:
         found = _libraries[name] = Library(name)

@@ -110,4 +110,4 @@ OPERATIONS: Final[Mapping[str, Callable[..., Value]]] = {
     "product": product,
     "squeezed": squeezed,
 }
-"""What folds a term of this page, by its name."""
+"""The function that folds each term of this module, by the name of the operation."""

@@ -66,11 +66,11 @@ def source(path: str, line: int, column: int) -> Source:
 
 @final
 class Tensor(Value):
-    """A tensor that is known to be one.
+    """A value that is certainly a tensor.
 
     Attributes:
         device, rank, source: of the tensor; values, so each may be a symbol.
-        owner: the module whose parameter it is, TRUE for a parameter that belongs to none yet, or NONE.
+        owner: for a parameter, its module, or TRUE if it has no module yet; else NONE.
     """
 
     __slots__ = ("device", "owner", "rank", "source")
@@ -158,7 +158,7 @@ def pack(*items: Value) -> Value:
 
 @final
 class Alternatives(Value):
-    """One of several values; nobody knows which. They are in the order of their texts, and none is unknown."""
+    """One of several values, in the order of their texts; none of them is UNKNOWN."""
 
     __slots__ = ("options",)
 
@@ -174,7 +174,7 @@ _alternatives: Final[dict[tuple[Value, ...], Alternatives]] = {}
 
 
 def alternatives(options: tuple[Value, ...]) -> Alternatives:
-    """Return one of at least two different values; `join` decides what may be one."""
+    """Return the alternatives of at least two different values; `join` decides which values may be alternatives."""
     ordered = tuple(sorted(options, key=_text))
     found = _alternatives.get(ordered)
     if found is None:

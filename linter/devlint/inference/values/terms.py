@@ -2,7 +2,7 @@
 
 Equal values are identical: `is` compares them, and a dictionary may have them as keys. Each class has a function that
 makes its values, and nothing else may call a constructor. `Value.text` is the same in every process and for files in
-any order: what needs an order of values sorts by it.
+any order: code that needs an order of values sorts by it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ DEEPEST: Final = 6
 
 
 class Value:
-    """What a name, an attribute or an element holds, as far as an execution knows it.
+    """The knowledge of an execution about the content of a name, an attribute or an element.
 
     Attributes:
-        nodes: how many terms and leaves it has.
+        nodes: its number of terms and leaves.
         is_fixed: whether it is the same for every caller: it has no symbol that a caller replaces, and no site.
     """
 
@@ -33,7 +33,7 @@ class Value:
 
     @property
     def text(self) -> str:
-        """The value as text, from which nobody reads anything but an order."""
+        """The value as text, which only decides the order of values."""
         if not self._text:
             self._text = self._shown()
         return self._text
@@ -52,7 +52,7 @@ def all_fixed(values: tuple[Value, ...]) -> bool:
 
 @final
 class Field:
-    """What of an object is meant: an attribute, the element under a key, or a property that the analysis keeps.
+    """A part of an object: an attribute, the element under a key, or a property that the analysis keeps.
 
     Attributes:
         kind: "." for an attribute, "[]" for the element under a key that is known, "#" for a property.
@@ -104,7 +104,7 @@ RANK: Final = kept("rank")
 SOURCE: Final = kept("source")
 """The place in the text that decided a device."""
 MOVED: Final = kept("moved")
-"""Of an object that a body was handed: where the body has moved it as a whole."""
+"""Of a passed object: the device to which the body has moved it as a whole."""
 ITEMS: Final = kept("items")
 """The elements of a list, if their number is known."""
 ELEMENT: Final = kept("element")
@@ -124,7 +124,7 @@ COLLATES: Final = kept("collates")
 FIRST: Final = kept("first")
 """Of an iterable: its first element, if it is more precise than ELEMENT."""
 LAZY: Final = kept("lazy")
-"""Of an iterator: a function that is called for each element, and what hands it over."""
+"""Of an iterator: a function that is called for each element, and the iterables of its arguments."""
 RECEIVER: Final = kept("receiver")
 """Of a bound method: its first argument."""
 ENVIRONMENT_OF: Final = kept("environment")
@@ -150,7 +150,7 @@ class Marker(Value):
 UNKNOWN: Final = Marker("unknown")
 """Any value at all, or as a device or rank any device or rank."""
 BOTTOM: Final = Marker("bottom")
-"""No value: what a body returns that never returns."""
+"""No value: the result of a body that never returns."""
 ABSENT: Final = Marker("absent")
 """An attribute or element that is not there."""
 NUMBER: Final = Marker("number")
@@ -229,14 +229,14 @@ OPTION: Final = "option"
 INPUT: Final = "input"
 """An argument of a client."""
 UNKNOWN_RESULT: Final = "unknown"
-"""The result of code that nobody knows: an object of its own."""
+"""The result of unknown code: an object of its own."""
 MACHINE: Final = "machine"
 """A fact of the machine, such as the number of its accelerators."""
 PROCESS: Final = "process"
 """The state of the process, such as the default device."""
 
 REPLACED: Final = (PARAMETER, CLOSURE, GLOBAL)
-"""The roots in whose place a caller puts its values."""
+"""The kinds of roots that a caller replaces by its values."""
 
 _roots: Final[dict[tuple[str, str, Value], Root]] = {}
 
@@ -251,7 +251,7 @@ def root(kind: str, name: str, place: Value = NONE) -> Root:
 
 @final
 class Symbol(Value):
-    """What a field of an object held when the body was entered; made when somebody first looks."""
+    """The value of a field of an object at the entry of the body."""
 
     __slots__ = ("depth", "field", "parent", "root")
 
@@ -270,7 +270,7 @@ _symbols: Final[dict[tuple[Value, Field], Symbol]] = {}
 
 
 def symbol(parent: Root | Symbol, field: Field) -> Value:
-    """Return what a field of a root or symbol held at first; unknown, if too many steps lead there."""
+    """Return the initial value of a field of a root or symbol; UNKNOWN if the path from the root is too long."""
     found = _symbols.get((parent, field))
     if found is None:
         depth = parent.depth + 1 if isinstance(parent, Symbol) else 1
@@ -326,7 +326,7 @@ def root_of(value: Value) -> Root | None:
 
 
 def asked(value: Value) -> Value:
-    """Return a number or truth that is read in a tensor: nobody knows it, but which tensor was asked."""
+    """Return an unknown number or truth value that is read from a known tensor, such as `x.item()`."""
     found = term("asked", value)
     return NUMBER if found is UNKNOWN else found
 

@@ -1,4 +1,4 @@
-"""Which rule a broken requirement breaks, and how certain that is."""
+"""The rule and the certainty of a finding."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def code_of(finding: Finding) -> str:
 
 
 def certainty_of(finding: Finding) -> Certainty:
-    """Return how certain a report is.
+    """Return the certainty of a report.
 
-    A program raises on each path that gets to the operation, or in a world with an accelerator for some choice of its
-    options. What only a client of a class of modules shows is possible.
+    CERTAIN: the program raises on each path that gets to the operation. ON_ACCELERATOR: it raises in a world with an
+    accelerator, for some choice of its options. POSSIBLE: only a client of a class of modules gets there.
     """
     if finding.entry == CLIENT:
         return Certainty.POSSIBLE

@@ -13,10 +13,10 @@ from devlint.inference.verdict.codes import certainty_of, code_of
 
 
 def diagnostics(found: Iterable[Finding], display: str, text: str, names: Mapping[str, str]) -> list[Diagnostic]:
-    """Return the reports that stand in one file.
+    """Return the reports on one file.
 
     Args:
-        found: all that is broken.
+        found: the findings of all files.
         display: the file.
         text: its source text.
         names: the names of the rules that are wanted, by code.

@@ -1,4 +1,4 @@
-"""The choices that values speak of, and each way to make them."""
+"""The choices that values depend on, and the worlds that decide them."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ MOST_CHOICES: Final = 6
 MOST_WORLDS: Final = 48
 
 ACCELERATORS: Final = (constant(8), constant(1))
-"""How many accelerators a machine has on which a program is judged."""
+"""The numbers of accelerators of the machines on which a program is judged."""
 
 OTHER: Final = constant("<another value>")
 """A value of an option that no test of the project names."""
 
 
 def is_free(value: Value) -> bool:
-    """Whether a value speaks of choices, and of nothing else that is unknown."""
+    """Whether choices are the only unknown parts of a value."""
     if isinstance(value, Term):
         return all(is_free(each) or not is_symbolic(each) for each in value.arguments)
     top = root_of(value)
@@ -114,7 +114,7 @@ class World:
         return UNKNOWN if name in OF_THE_HEAP else fold(name, *[self.put(each) for each in arguments])
 
     def truth(self, test: Value) -> bool | None:
-        """Return whether a test holds in this world; None if nobody knows."""
+        """Return whether a test holds in this world; None if that is unknown."""
         found = self._chosen.get(test)
         if found is not None:
             return found is OTHER or truth(found)
