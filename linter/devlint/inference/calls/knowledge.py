@@ -67,7 +67,7 @@ def speaks_of_machine(value: Value) -> bool:
 
 
 def code_of(frame: Frame, value: Value) -> Code | None:
-    """Return which code a value is, if this execution or its caller knows."""
+    """Return the code of a value; None if neither this execution nor its caller knows it."""
     if isinstance(value, Function):
         return Code("function", value.body)
     if isinstance(value, Bound):

@@ -30,7 +30,7 @@ def findings(frame: Frame, code: ClassCode) -> Iterator[Finding]:
     """Yield the findings of a client that uses a class of modules on an accelerator.
 
     Args:
-        frame: nobody calls it.
+        frame: the frame of an entry.
         code: a class of modules of the project.
     """
     span = code.scope.span

@@ -91,7 +91,7 @@ def setattr_(call: CallSite) -> Value:
 
 @handles("len")
 def len_(call: CallSite) -> Value:
-    """Return how many elements a value has."""
+    """Return the number of elements of a value."""
     return call.frame.engine.evaluate(call.frame, "len", (call.argument(0, ""),), call.span)
 
 

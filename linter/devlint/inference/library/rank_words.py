@@ -58,7 +58,7 @@ def _argument(given: Given, name: str) -> Value | None:
 
 
 def _dimensions(frame: Frame, given: Given, rank: Value) -> Value:
-    """Return how many dimensions `dim` names; all of them if it is None, empty or not given."""
+    """Return the number of dimensions that `dim` names; all of them if it is None, empty or not given."""
     values = given.get("dim", [])
     if len(values) == 1 and isinstance(values[0], (Tuple, Instance)):
         inside = elements(frame, values[0])

@@ -328,7 +328,7 @@ def _default(frame: Frame, default: str, solved: Solution) -> Value:
 
 
 def _length(frame: Frame, values: list[Value]) -> Value:
-    """Return how many dimensions a shape has; of one size only that it has some, as one may be one element."""
+    """Return the number of dimensions of a shape; POSITIVE if it is unknown, or if all sizes are 1."""
     if len(values) == 1 and not isinstance(values[0], Constant):
         inside = values[0].items if isinstance(values[0], Tuple) else None
         if inside is None:
@@ -342,7 +342,7 @@ def _length(frame: Frame, values: list[Value]) -> Value:
 
 
 def prove(frame: Frame, value: Value) -> None:
-    """Note that an operation proves a symbol to be a tensor."""
+    """Record that an operation proves a symbol to be a tensor."""
     if is_symbolic(value) and value not in frame.kinds:
         frame.kinds[value] = None
 

@@ -60,7 +60,7 @@ def from_data(call: CallSite) -> Value:
 
 
 def device_of_data(frame: Frame, data: Value) -> Value:
-    """Return where a tensor is made of data."""
+    """Return the device of a tensor that is made from data."""
     if isinstance(data, Tensor):
         return data.device
     if isinstance(data, Term) and data.operator == "ite":
@@ -72,7 +72,7 @@ def device_of_data(frame: Frame, data: Value) -> Value:
 
 
 def rank_of_data(frame: Frame, data: Value, depth: int = 0) -> Value:
-    """Return how many dimensions a tensor has that is made of data."""
+    """Return the number of dimensions of a tensor that is made from data."""
     if isinstance(data, Constant) and isinstance(data.value, (bool, int, float, complex)):
         return constant(0)
     if data is NUMBER or isinstance(data, (Tensor, Array)) or is_symbolic(data):
@@ -108,7 +108,7 @@ def is_available(call: CallSite) -> Value:
 
 @handles("torch.cuda.device_count", "torch.accelerator.device_count")
 def device_count(call: CallSite) -> Value:
-    """Return how many accelerators the machine has."""
+    """Return the number of accelerators of the machine."""
     return ACCELERATORS
 
 
@@ -145,7 +145,7 @@ def set_default_tensor_type(call: CallSite) -> Value:
 
 
 def device_of_type(value: Value) -> Value | None:
-    """Return where the tensors of a type such as `torch.cuda.FloatTensor` are, by class or by name."""
+    """Return the device of the tensors of a type such as `torch.cuda.FloatTensor`, by class or by name."""
     if isinstance(value, Term) and value.operator == "ite":
         then, orelse = device_of_type(value.arguments[1]), device_of_type(value.arguments[2])
         return None if then is None or orelse is None else either(value.arguments[0], then, orelse)
@@ -182,7 +182,7 @@ def type_(call: CallSite) -> Value:
 
 @handles("torch.Tensor:dim", "torch.Tensor:ndimension")
 def dim(call: CallSite) -> Value:
-    """Return how many dimensions a tensor has."""
+    """Return the number of dimensions of a tensor."""
     prove(call.frame, call.receiver)
     rank = rank_of(call.frame, call.receiver)
     return NUMBER if rank in (UNKNOWN, POSITIVE) else rank

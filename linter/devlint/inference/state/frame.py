@@ -92,7 +92,7 @@ class Loop:
 
 @final
 class Exit:
-    """A `return`: the value, the state, and the tests behind which it stands; None inside of a loop."""
+    """A `return`: its value, its state, and the tests of the branches around it; None inside of a loop."""
 
     __slots__ = ("path", "state", "value")
 
@@ -253,7 +253,7 @@ class Engine:
         raise NotImplementedError
 
     def set_default(self, body: Body, name: str, value: Value) -> None:
-        """Note the default of a parameter."""
+        """Record the default of a parameter."""
         raise NotImplementedError
 
 
@@ -331,7 +331,7 @@ class Frame:
 
     @property
     def heap(self) -> Heap:
-        """What objects hold now."""
+        """The current fields of objects."""
         return self.state.heap
 
     @property
@@ -349,7 +349,7 @@ class Frame:
         self.state = State({}, self.state.heap, False, ())
 
     def site(self, span: ir.Span, part: str = "") -> Site:
-        """Return where an object is made that an instruction makes."""
+        """Return the site of an object that an instruction makes."""
         return site(self.body.name, (span.line, span.column, span.end_line, span.end_column), part, self.call)
 
     def make(self, kind: str, span: ir.Span, of: Value = NONE, part: str = "") -> Instance:
@@ -359,7 +359,7 @@ class Frame:
         return made
 
     def place(self, span: ir.Span) -> Place:
-        """Return where an instruction stands."""
+        """Return the place of an instruction."""
         return Place(self.body.file.path, span.line, span.column)
 
     def source(self) -> Source:
@@ -371,7 +371,7 @@ class Frame:
         return root(UNKNOWN_RESULT, what, self.site(span))
 
     def ask(self, question: Question) -> Answer:
-        """Return what the caller knows of a term."""
+        """Ask the caller a question about a term; None if the answer is unknown."""
         if question in self.answers:
             return self.answers[question]
         if len(self.answers) >= MOST_QUESTIONS:

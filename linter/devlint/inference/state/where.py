@@ -158,7 +158,7 @@ def device_of_module(frame: Frame, value: Value, depth: int = 0) -> Value:
 
 
 def _moved_with(frame: Frame, value: Root | Symbol) -> Value:
-    """Return where a module of the caller is."""
+    """Return the device of a module of the caller."""
     above: Value = value
     while True:
         moved = frame.heap.get(above, MOVED)
@@ -206,7 +206,7 @@ def _each(value: Value) -> list[Value]:
 
 
 def rank_of(frame: Frame, value: Value) -> Value:
-    """Return how many dimensions a value has, if it is a tensor, or is made one."""
+    """Return the rank of a value that is a tensor or is made one."""
     if isinstance(value, (Tensor, Array)):
         return value.rank
     if isinstance(value, Root) and value.kind == INPUT:

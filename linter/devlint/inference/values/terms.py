@@ -319,7 +319,7 @@ def is_symbolic(value: Value) -> bool:
 
 
 def root_of(value: Value) -> Root | None:
-    """Return where a symbol begins; None for anything else."""
+    """Return the root of a symbol; None for any other value."""
     if isinstance(value, Symbol):
         return value.root
     return value if isinstance(value, Root) else None
