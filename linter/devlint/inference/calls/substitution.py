@@ -7,10 +7,10 @@ from typing import final
 from devlint.frontend import ir
 from devlint.inference.calls.attributes import read
 from devlint.inference.calls.evaluation import evaluate
-from devlint.inference.calls.items import subscript
+from devlint.inference.calls.items import iterated, subscript
 from devlint.inference.calls.knowledge import code_of, truth_of
 from devlint.inference.library.loading import item_of
-from devlint.inference.state.containers import content, length_of, one_element
+from devlint.inference.state.containers import content, length_of
 from devlint.inference.state.frame import NOBODY, Frame, Oracle
 from devlint.inference.state.where import PROCESS_STATE, default_device, device_of, rank_of, source_of
 from devlint.inference.values.data import LENGTH, TRUTH, Answer, Code, Participant, Question, Requirement
@@ -197,7 +197,7 @@ def field_of(frame: Frame, base: Value, field: Field, span: ir.Span) -> Value:
     if field.key is not None:
         return subscript(frame, base, field.key, span)
     if field is ELEMENT:
-        return one_element(frame, base)
+        return iterated(frame, base, span)
     if field is ITEM:
         return item_of(frame, base, span)
     if field is RECEIVER and isinstance(base, (Bound, Method)):

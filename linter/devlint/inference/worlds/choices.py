@@ -98,7 +98,7 @@ class World:
 
     def _of_term(self, value: Term) -> Value:
         name, arguments = value.operator, value.arguments
-        if name == "denoted":
+        if name in ("denoted", "target"):
             named = self.put(arguments[0])
             if _is_of_user(arguments[0]) and not isinstance(named, Constant):
                 return ACCELERATOR
