@@ -13,6 +13,9 @@ from devlint.torchlib.signature import ClassEntry, NumberTerm, Signature, Tensor
 MODULE_CLASS: Final = "torch.nn.Module"
 TENSOR_CLASS: Final = "torch.Tensor"
 
+NUMBERS: Final = frozenset({"torch.pi", "torch.e", "torch.inf", "torch.nan"})
+"""What torch has that is a number and no dtype."""
+
 OF_OTHER_TYPES: Final = frozenset(
     [
         *dir(str),
@@ -51,7 +54,7 @@ class Stubs:
             terms = self._catalogue.value(name)
             is_number = terms is not None and all(isinstance(each, NumberTerm) for each in terms)
             found = library(self._catalogue.canonical(name))
-            if is_number and not name.startswith("torch."):
+            if is_number and (not name.startswith("torch.") or name in NUMBERS):
                 found = NUMBER
             self._names[name] = found
         return found

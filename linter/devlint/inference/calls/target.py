@@ -7,7 +7,7 @@ from collections.abc import Callable
 from devlint.frontend import ir
 from devlint.inference.calls.attributes import MOVES
 from devlint.inference.calls.construct import construct, construct_library, initialize
-from devlint.inference.calls.items import own_method
+from devlint.inference.calls.items import own_method, require_index, subscript
 from devlint.inference.calls.knowledge import code_of
 from devlint.inference.library.known import TOPICS
 from devlint.inference.library.modules import BASE, CONTAINERS
@@ -310,6 +310,9 @@ def call_method(frame: Frame, callee: Method, arguments: Arguments, span: ir.Spa
             return call_value(frame, called, arguments, span)
         if stubs.is_tensor_method(name):
             of = TENSOR_CLASS
+    if name == "__getitem__" and of == TENSOR_CLASS and len(arguments.positional) == 1:
+        require_index(frame, receiver, arguments.positional[0], span)
+        return subscript(frame, receiver, arguments.positional[0], span)
     handler = method_handler(frame, of, name)
     if handler is not None:
         return handler(CallSite(frame, of, name, receiver, arguments, span))

@@ -62,6 +62,8 @@ def register(call: CallSite) -> Value:
         call.given(1, "tensor") or call.arguments.named.get("param") or call.arguments.named.get("module") or UNKNOWN
     )
     key = str(name.value) if isinstance(name, Constant) and isinstance(name.value, str) else COMPUTED.name
+    if call.of == SEQUENTIAL:
+        append(frame, owner, (value,))
     if key != COMPUTED.name and call.of in MAPPINGS:
         set_key(frame, owner, constant(key), value)
     elif key != COMPUTED.name:

@@ -205,7 +205,7 @@ def _taken(call: CallSite, source: Value) -> tuple[Value, ...] | None:
     lazy = frame.heap.get(source, LAZY)
     if not isinstance(lazy, Tuple) or len(lazy.items) != 2:
         return elements(frame, source)
-    handed = elements(frame, lazy.items[1])
+    handed = _taken(call, lazy.items[1])
     if handed is None or len(handed) > MOST_NUMBERS:
         return None
     return tuple([frame.engine.call(frame, lazy.items[0], Arguments([each], {}), call.span) for each in handed])

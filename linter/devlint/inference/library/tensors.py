@@ -139,7 +139,7 @@ def set_default_device(call: CallSite) -> Value:
 def set_default_tensor_type(call: CallSite) -> Value:
     """Change where tensors are made, by the name of a type."""
     found = device_of_type(call.argument(0, "t"))
-    call.frame.engine.changes_default = True
+    call.frame.engine.changes_default = call.frame.engine.changes_type = True
     call.frame.heap.put(PROCESS_STATE, DEVICE, UNKNOWN if found is None else found)
     return NONE
 
@@ -157,11 +157,12 @@ def device_of_type(value: Value) -> Value | None:
 
 @handles("torch.Tensor")
 def legacy(call: CallSite) -> Value:
-    """Return `torch.Tensor(…)`: of a tensor its alias, of sizes or data one on the default device."""
+    """Return `torch.Tensor(…)`: of a tensor its alias; else one on the CPU, unless the program sets a default type."""
     frame, data = call.frame, call.given(0, "")
     if len(call.arguments.positional) == 1 and data is not None and (isinstance(data, Tensor) or is_symbolic(data)):
         return tensor(device_of_data(frame, data), rank_of(frame, data), NONE, source_of(frame, data))
-    return tensor(default_device(frame), POSITIVE, NONE, frame.source())
+    where = default_device(frame) if frame.engine.changes_type else CPU
+    return tensor(where, POSITIVE, NONE, frame.source())
 
 
 @handles("torch.Tensor:type")

@@ -8,6 +8,7 @@ from devlint.inference.state.frame import NOBODY, Frame
 from devlint.inference.state.where import device_of, rank_of, source_of
 from devlint.inference.values.data import (
     ALL_DIMENSIONS,
+    DISCARDED,
     MOST_CONDITIONS,
     SHARE,
     TENSOR,
@@ -45,7 +46,7 @@ def note(frame: Frame, requirement: Requirement) -> None:
     certain = broken(requirement)
     two = certain or broken_in_a_world(requirement)
     if two is None:
-        if is_open(requirement):
+        if is_open(requirement) or requirement.kind == DISCARDED:  # `settle` knows more at the end
             frame.requirements[requirement] = None
     elif frame.oracle is not NOBODY:
         frame.requirements[requirement] = None

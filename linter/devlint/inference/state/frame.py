@@ -172,7 +172,7 @@ class Engine:
 
     Attributes:
         stubs: the signatures of libraries.
-        changes_default: whether some code of the project changes the default device.
+        changes_default, changes_type: whether some code of the project changes the default device or tensor type.
         is_of_client: whether a client is executed, which is no code of the project.
         called, created: the functions that code of the project calls, and the classes that it instantiates.
     """
@@ -180,6 +180,7 @@ class Engine:
     def __init__(self, stubs: Stubs) -> None:
         self.stubs = stubs
         self.changes_default = False
+        self.changes_type = False
         self.is_of_client = False
         self.called: set[Body] = set()
         self.created: set[ClassCode] = set()

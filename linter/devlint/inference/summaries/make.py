@@ -6,10 +6,11 @@ from devlint.inference.calls.arguments import keywords, parameter, variadic
 from devlint.inference.execute.names import store
 from devlint.inference.execute.statements import block
 from devlint.inference.requirements.discards import settle
+from devlint.inference.requirements.judge import broken, is_open
 from devlint.inference.state.frame import Engine, Exit, Frame, Oracle
 from devlint.inference.state.heap import Heap
 from devlint.inference.values.code import Body
-from devlint.inference.values.data import Effect, Summary
+from devlint.inference.values.data import DISCARDED, Effect, Summary
 from devlint.inference.values.folding import fold
 from devlint.inference.values.joins import either, join
 from devlint.inference.values.objects import DICT, ENVIRONMENT, LIST, Bound, Function, Instance, Method, Super
@@ -66,7 +67,9 @@ def run(frame: Frame) -> None:
 def outcome(frame: Frame) -> Summary:
     """Return the summary of an execution."""
     kinds = tuple([each for each in frame.kinds if _is_callers(each)])
-    requirements = tuple(frame.requirements)
+    requirements = tuple(
+        [each for each in frame.requirements if each.kind != DISCARDED or is_open(each) or broken(each)]
+    )
     if not frame.exits:
         return Summary(requirements=requirements, kinds=kinds, is_endless=frame.is_endless)
     value, heap, holds = leave(frame)
