@@ -25,6 +25,7 @@ from devlint.inference.stubs import Stubs
 from devlint.inference.summaries.cases import Summaries
 from devlint.inference.summaries.make import parts
 from devlint.inference.text.captured import captured
+from devlint.inference.text.unread import unread_results
 from devlint.inference.values.code import Body, ClassCode, FileCode
 from devlint.inference.values.data import Finding, Place, Summary
 from devlint.inference.values.joins import join
@@ -124,7 +125,7 @@ class Solver(Engine):
 
     def _entry(self, file: FileCode, default: Value) -> Frame:
         """Return the frame of an entry that is executed after all files."""
-        body = Body(file, file.scope, None, None, frozenset(), frozenset())
+        body = Body(file, file.scope, None, None, frozenset(), frozenset(), unread_results(file.scope))
         frame = Frame(self, body, NOBODY, Heap())
         frame.heap.put(PROCESS_STATE, DEVICE, default)
         return frame
@@ -274,7 +275,15 @@ class Solver(Engine):
             owner = frame.namespaces[-1][0] if frame.namespaces else None
             around = outer.around | outer.scope.local_names if outer.function is not None else frozenset[str]()
             around -= outer.scope.global_names
-            found = Body(outer.file, function, function, owner or outer.owner, around, captured(function, around))
+            found = Body(
+                outer.file,
+                function,
+                function,
+                owner or outer.owner,
+                around,
+                captured(function, around),
+                unread_results(function),
+            )
             self._bodies[function] = found
         return found
 

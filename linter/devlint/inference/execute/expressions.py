@@ -122,7 +122,7 @@ def call(frame: Frame, instruction: ir.Call) -> None:
     callee = frame.registers[instruction.function]
     arguments = _arguments(frame, instruction)
     frame.span = instruction.span
-    if instruction.discarded:
+    if instruction.discarded or instruction.span in frame.body.unread:
         _discard(frame, callee, arguments, instruction.span)
     frame.registers[instruction.target] = frame.engine.call(frame, callee, arguments, instruction.span)
 

@@ -44,6 +44,7 @@ class Body:
         owner: the class in whose body it is defined, if any.
         around: the names of the functions around it that it may read.
         captured: its own names that functions inside it use.
+        unread: the calls whose results nothing reads although a name holds them.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Body:
         owner: ClassCode | None,
         around: frozenset[str],
         captured: frozenset[str],
+        unread: frozenset[ir.Span],
     ) -> None:
         span = scope.span
         self.name = f"{file.module}:{scope.name}" + (f"@{span.line}:{span.column}" if function is not None else "")
@@ -63,6 +65,7 @@ class Body:
         self.owner = owner
         self.around = around
         self.captured = captured
+        self.unread = unread
 
 
 @final
