@@ -12,7 +12,7 @@ import pytest
 from devlint.diagnostics import Certainty
 from devlint.inference.solve import Solver
 from devlint.inference.values.tensors import Device
-from devlint.inference.verdict.codes import certainty_of, code_of
+from devlint.inference.verdict.codes import causes_of, certainty_of, code_of
 from devlint.project import Project
 from devlint.registry import load_rules
 from devlint.torchlib import catalogue
@@ -28,6 +28,8 @@ FOLDERS = (
     "index_on_other_device",
     "host_access_of_device_tensor",
     "discarded_move",
+    "unregistered_tensor_attribute",
+    "unregistered_submodules",
 )
 """The folders of the rules that the inference knows."""
 
@@ -46,6 +48,7 @@ def differences(file: Path, codes: dict[str, str]) -> Iterator[str]:
     reported |= {
         (each.line, code_of(one)) for one in found for each in one.requirement.chain if each.path == source.display
     }
+    reported |= {(place.line, code) for one in found for code, place in causes_of(one) if place.path == source.display}
     at_operation = {(one.requirement.place.line, code_of(one)) for one in found}
     rule = file.relative_to(FIXTURES).parts[1].replace("_", "-")
     claimed = {(claim.line, codes[claim.rule]) for claim in fixture.errors if claim.rule == rule and not claim.wrong}

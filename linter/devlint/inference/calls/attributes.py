@@ -43,6 +43,7 @@ from devlint.inference.values.terms import (
     NONE,
     NUMBER,
     OPTION,
+    PARAMETER,
     SOURCE,
     TRUE,
     UNKNOWN,
@@ -232,7 +233,7 @@ def write(frame: Frame, owner: Value, name: str, value: Value, span: ir.Span) ->
     """Store `owner.name = value`; of one of several, it may be each."""
     held = options(owner)
     for each in held:
-        setter = _setter(each, name)
+        setter = _setter(frame, each, name)
         if setter is not None:
             frame.engine.call(frame, setter, Arguments([each, value], {}), span)
         elif isinstance(each, (Root, Symbol, Instance)):
@@ -243,8 +244,12 @@ def write(frame: Frame, owner: Value, name: str, value: Value, span: ir.Span) ->
             move(frame, each.arguments[0], UNKNOWN, NONE)
 
 
-def _setter(owner: Value, name: str) -> Value | None:
+def _setter(frame: Frame, owner: Value, name: str) -> Value | None:
+    """Return the setter of a property; of `self` in a method, that of the class in which the method stands."""
     code: ClassCode | None = owner.of.code if isinstance(owner, Instance) and isinstance(owner.of, ClassValue) else None
+    function = frame.body.function
+    if isinstance(owner, Root) and owner.kind == PARAMETER and function is not None and function.parameters:
+        code = frame.body.owner if owner.name == function.parameters[0].name else None
     found = code.lookup(name) if code is not None else None
     return found.setter if isinstance(found, Wrapped) and found.setter is not NONE else None
 

@@ -10,6 +10,7 @@ from devlint.inference.calls.evaluation import evaluate
 from devlint.inference.calls.items import iterated, subscript
 from devlint.inference.calls.knowledge import code_of, truth_of
 from devlint.inference.library.loading import item_of
+from devlint.inference.requirements.causes import attribute_of, unregistered
 from devlint.inference.state.containers import content, length_of
 from devlint.inference.state.frame import NOBODY, Frame, Oracle
 from devlint.inference.state.where import PROCESS_STATE, default_device, device_of, rank_of, source_of
@@ -109,8 +110,11 @@ class Substitution(Oracle):
         return requirement._replace(participants=participants, conditions=conditions)
 
     def _participant(self, one: Participant) -> Participant:
-        device, rank = self.value(one.device), self.value(one.rank)
-        return Participant(one.role, device, rank, self.value(one.source), one.exemption, self.value(one.subject))
+        kept, found = one.kept, attribute_of(one.source)
+        if kept is NONE and found is not None:
+            kept = unregistered(self._frame, self.value(found.parent), found.field.name)
+        device, rank, subject = self.value(one.device), self.value(one.rank), self.value(one.subject)
+        return Participant(one.role, device, rank, self.value(one.source), one.exemption, subject, kept)
 
     def _put_in(self, value: Value) -> Value:
         if isinstance(value, Instance):
@@ -164,7 +168,7 @@ class Substitution(Oracle):
         if value.parent is PROCESS_STATE and field is DEVICE:
             return default_device(frame)
         base = self.value(value.parent)
-        if base is value.parent:
+        if base is value.parent and value.root not in self._given:
             return value
         if field is DEVICE:
             return device_of(frame, base)

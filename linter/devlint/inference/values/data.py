@@ -30,6 +30,7 @@ class Participant(NamedTuple):
         device, rank, source: its device, its number of dimensions, and the origin of its device.
         exemption: the tensors that need not agree.
         subject: the value itself.
+        kept: the class of a module and an attribute in which the module keeps it unregistered, as a tuple; or NONE.
     """
 
     role: str
@@ -38,6 +39,7 @@ class Participant(NamedTuple):
     source: Value = NONE
     exemption: str = ALL_DIMENSIONS
     subject: Value = NONE
+    kept: Value = NONE
 
 
 class Place(NamedTuple):

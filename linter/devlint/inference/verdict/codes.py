@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from devlint.diagnostics import Certainty
-from devlint.inference.values.data import CLIENT, DISCARDED, MODULE, ON_HOST, READ_INDEX, TAKES_CPU, Finding
+from devlint.inference.requirements.causes import stored_at
+from devlint.inference.values.data import CLIENT, DISCARDED, MODULE, ON_HOST, READ_INDEX, TAKES_CPU, Finding, Place
+from devlint.inference.values.objects import ClassValue
+from devlint.inference.values.tensors import CPU, Tuple
+from devlint.inference.values.terms import Constant
 
 ARITHMETIC: Final = "DEV101"
 INPUT: Final = "DEV102"
@@ -14,6 +19,9 @@ INDEX: Final = "DEV104"
 HOST: Final = "DEV105"
 CPU_ONLY: Final = "DEV107"
 DISCARDED_MOVE: Final = "DEV203"
+
+UNREGISTERED_TENSOR: Final = "DEV201"
+UNREGISTERED_MODULES: Final = "DEV202"
 
 BY_KIND: Final = {DISCARDED: DISCARDED_MOVE, READ_INDEX: INDEX, ON_HOST: HOST, TAKES_CPU: CPU_ONLY}
 
@@ -37,3 +45,15 @@ def certainty_of(finding: Finding) -> Certainty:
     if finding.entry == CLIENT:
         return Certainty.POSSIBLE
     return Certainty.ON_ACCELERATOR if finding.is_of_world else Certainty.CERTAIN
+
+
+def causes_of(finding: Finding) -> Iterator[tuple[str, Place]]:
+    """Yield the code and the place of each store that keeps a participant of a finding unregistered."""
+    for one, other in ((finding.one, finding.two), (finding.two, finding.one)):
+        if one.device is not CPU or other.device is CPU or not isinstance(one.kept, Tuple):
+            continue
+        owner, name = one.kept.items
+        if isinstance(owner, ClassValue) and isinstance(name, Constant):
+            place = stored_at(owner.code, str(name.value))
+            if place is not None:
+                yield UNREGISTERED_MODULES if one.role == MODULE else UNREGISTERED_TENSOR, place

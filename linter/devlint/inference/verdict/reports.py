@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from devlint.diagnostics import Diagnostic, Place, Severity
 from devlint.inference.values import data
 from devlint.inference.values.data import DISCARDED, Finding, Participant
 from devlint.inference.values.devices import possible
 from devlint.inference.values.tensors import Device
-from devlint.inference.verdict.codes import certainty_of, code_of
+from devlint.inference.verdict.codes import causes_of, certainty_of, code_of
 
 
 def diagnostics(found: Iterable[Finding], display: str, text: str, names: Mapping[str, str]) -> list[Diagnostic]:
@@ -24,18 +24,20 @@ def diagnostics(found: Iterable[Finding], display: str, text: str, names: Mappin
     lines = text.split("\n")
     reports: dict[tuple[data.Place, str], Diagnostic] = {}
     for finding in found:
-        place, code = finding.requirement.place, code_of(finding)
-        if place.path == display and code in names and (place, code) not in reports:
-            reports[place, code] = Diagnostic(
-                code,
-                names[code],
-                Severity.ERROR,
-                certainty_of(finding),
-                _message(finding),
-                _place(lines, place),
-                calls=tuple([Place(each.path, each.line, 1, each.line, 1) for each in finding.requirement.chain]),
-            )
+        told = [(code_of(finding), finding.requirement.place, _message(finding)), *_causes(finding)]
+        for code, place, message in told:
+            if place.path != display or code not in names or (place, code) in reports:
+                continue
+            calls = tuple([Place(each.path, each.line, 1, each.line, 1) for each in finding.requirement.chain])
+            level, where = certainty_of(finding), _place(lines, place)
+            report = Diagnostic(code, names[code], Severity.ERROR, level, message, where, calls=calls)
+            reports[place, code] = report
     return sorted(reports.values(), key=lambda one: one.sort_key)
+
+
+def _causes(finding: Finding) -> Iterator[tuple[str, data.Place, str]]:
+    for code, place in causes_of(finding):
+        yield code, place, "this stays on the CPU, because its module does not register it"
 
 
 def _place(lines: list[str], place: data.Place) -> Place:
