@@ -47,8 +47,8 @@ def _effects_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
 def _conditions_are_true(monkeypatch: pytest.MonkeyPatch) -> None:
     original = Substitution.requirement
 
-    def requirement(self: Substitution, one: Requirement) -> Requirement:
-        return original(self, one)._replace(conditions=(TRUE,))
+    def requirement(self: Substitution, one: Requirement) -> Requirement | None:
+        return original(self, one._replace(conditions=(TRUE,)))
 
     monkeypatch.setattr(Substitution, "requirement", requirement)
 

@@ -104,8 +104,9 @@ class Solver(Engine):
     def _of_its_client(self, code: ClassCode) -> list[Finding]:
         """Return the findings of a client of a class of modules that no code of the project creates."""
         if code not in self._clients:
+            default = UNKNOWN if self.changes_default else CPU
             self.is_of_client = True
-            self._clients[code] = list(module_client.findings(self._entry(code.file, UNKNOWN), code))
+            self._clients[code] = list(module_client.findings(self._entry(code.file, default), code))
             self.is_of_client = False
         return self._clients[code]
 
@@ -119,7 +120,9 @@ class Solver(Engine):
         frame = self._entry(body.file, UNKNOWN if self.changes_default else CPU)
         puts_in = Substitution(frame, {}, body.scope.span)
         for requirement in self.summaries.summary(body, puts_in).requirements:
-            hand_on(frame, puts_in.requirement(requirement), None)
+            needed = puts_in.requirement(requirement)
+            if needed is not None:
+                hand_on(frame, needed, None)
         self._own[body] = frame.findings
         return frame.findings
 

@@ -52,7 +52,8 @@ def apply(frame: Frame, summary: Summary, puts_in: Substitution, span: ir.Span) 
     objects = [_effect(puts_in, each) for each in summary.objects]
     effects = [_effect(puts_in, each) for each in summary.effects]
     for requirement in requirements:
-        hand_on(frame, requirement, span)
+        if requirement is not None:
+            hand_on(frame, requirement, span)
     if summary.returns is BOTTOM:
         if not summary.is_endless or frame.body.function is not None:
             frame.is_endless = frame.is_endless or summary.is_endless

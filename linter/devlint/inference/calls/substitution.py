@@ -14,7 +14,8 @@ from devlint.inference.requirements.causes import attribute_of, unregistered
 from devlint.inference.state.containers import content, length_of
 from devlint.inference.state.frame import NOBODY, Frame, Oracle
 from devlint.inference.state.where import PROCESS_STATE, default_device, device_of, rank_of, source_of
-from devlint.inference.values.data import LENGTH, TRUTH, Answer, Code, Participant, Question, Requirement
+from devlint.inference.values.data import DISCARDED, LENGTH, TRUTH, Answer, Code, Participant, Question, Requirement
+from devlint.inference.values.folding import truth
 from devlint.inference.values.joins import join_all
 from devlint.inference.values.objects import (
     Bound,
@@ -38,6 +39,7 @@ from devlint.inference.values.terms import (
     ENVIRONMENT_OF,
     GLOBAL,
     ITEM,
+    NO_DEVICE,
     NONE,
     RANK,
     RECEIVER,
@@ -103,10 +105,15 @@ class Substitution(Oracle):
             found = self._known[value] = self._put_in(value)
         return found
 
-    def requirement(self, requirement: Requirement) -> Requirement:
-        """Return a requirement of the summary for the caller's values."""
-        participants = tuple([self._participant(each) for each in requirement.participants])
+    def requirement(self, requirement: Requirement) -> Requirement | None:
+        """Return a requirement of the summary for the caller's values; None, if these values meet it."""
         conditions = tuple([self.value(each) for each in requirement.conditions])
+        if False in map(truth, conditions):
+            return None
+        devices = {self.value(each.device) for each in requirement.participants}
+        if requirement.kind != DISCARDED and len(devices - {NO_DEVICE, UNKNOWN}) < 2:
+            return None
+        participants = tuple([self._participant(each) for each in requirement.participants])
         return requirement._replace(participants=participants, conditions=conditions)
 
     def _participant(self, one: Participant) -> Participant:

@@ -10,7 +10,7 @@ from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.where import device_of_module, is_module, parts_of, registered, source_of
 from devlint.inference.values.joins import join
 from devlint.inference.values.objects import DICT, LIST, MODULE, Instance
-from devlint.inference.values.tensors import pack, row, tensor
+from devlint.inference.values.tensors import Tensor, pack, row, tensor
 from devlint.inference.values.terms import (
     COMPUTED,
     ELEMENT,
@@ -105,8 +105,17 @@ def fill_container(call: CallSite, made: Value, name: str) -> Value:
     else:
         found = elements(frame, first)
         more = [frame.engine.iterated(frame, first, call.span)] if found is None else list(found)
+        if name.endswith("ParameterList"):
+            more = [_as_parameter(each) for each in more]
         fill(frame, made, more, found is not None)
     return made
+
+
+def _as_parameter(value: Value) -> Value:
+    """Return a tensor as the parameter that a list of parameters makes of it."""
+    if isinstance(value, Tensor) and value.owner is NONE:
+        return tensor(value.device, value.rank, TRUE, value.source)
+    return value
 
 
 def _fill_sequential(call: CallSite, made: Value) -> None:

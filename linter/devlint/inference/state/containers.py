@@ -97,13 +97,22 @@ def has(frame: Frame, owner: Value, key: Value) -> Value:
     found = owner if isinstance(owner, Row) else content(frame, owner)
     for each, held in found.entries:
         if each is key:
-            return FALSE if held is ABSENT else NUMBER if isinstance(held, (Alternatives, Term)) else TRUE
+            return FALSE if held is ABSENT else NUMBER if may_be_absent(held) else TRUE
     if any(each is OTHER_KEYS for each, _ in found.entries) or found.base is UNKNOWN:
         return NUMBER
     if found.base is NONE:
         return FALSE if isinstance(key, Constant) else NUMBER
     asked = term("has", found.base, key)
     return NUMBER if asked is UNKNOWN or not isinstance(key, Constant) else asked
+
+
+def may_be_absent(value: Value) -> bool:
+    """Whether a key or attribute with this value is perhaps not there."""
+    if isinstance(value, Alternatives):
+        return ABSENT in value.options
+    if isinstance(value, Term) and value.operator == "ite":
+        return may_be_absent(value.arguments[1]) or may_be_absent(value.arguments[2])
+    return value is ABSENT or value is UNKNOWN
 
 
 def any_value(frame: Frame, owner: Value) -> Value:
@@ -118,7 +127,7 @@ def keys(frame: Frame, owner: Value) -> tuple[tuple[Value, Value], ...] | None:
     """Return the keys and values of a dictionary, if all are known."""
     found = content(frame, owner)
     is_known = found.base is NONE and not any(
-        key is OTHER_KEYS or isinstance(each, (Alternatives, Term)) or each is UNKNOWN for key, each in found.entries
+        key is OTHER_KEYS or (each is not ABSENT and may_be_absent(each)) for key, each in found.entries
     )
     return tuple([entry for entry in found.entries if entry[1] is not ABSENT]) if is_known else None
 
@@ -371,9 +380,7 @@ def is_true(frame: Frame, value: Value) -> bool | None:
         return True if isinstance(value, CODE) else None
     if value.kind == DICT:
         found = content(frame, value)
-        if any(
-            each not in (ABSENT, UNKNOWN) and not isinstance(each, (Alternatives, Term)) for _, each in found.entries
-        ):
+        if any(not may_be_absent(each) for _, each in found.entries):
             return True
         return False if found.base is NONE and not found.entries else None
     held = frame.heap.get(value, ITEMS)
