@@ -105,19 +105,24 @@ def repeat(frame: Frame, turn: Callable[[], None], orelse: ir.Block) -> None:
     """Execute turns of a loop until the state at their beginning stays."""
     loop = Loop(True)
     frame.loops.append(loop)
+    whole = frame.state.fork()
     for number in range(MOST_ROUNDS):
-        start = frame.state.fork()
+        before = whole
         loop.continues = []
         turn()
-        whole = start.fork()
-        for state in (*loop.continues, frame.state):
-            whole = whole.joined(state)
-        whole.passed = start.passed
-        frame.state = whole
-        if whole.same_as(start):
+        end = frame.state
+        for state in loop.continues:
+            end = end.joined(state)
+        end.passed = before.passed
+        whole = before.fork().joined(end.fork())
+        whole.passed = before.passed
+        if whole.same_as(before):
             break
         if number >= MOST_ROUNDS - 2:
-            _widen(whole, start)
+            _widen(whole, before)
+        # The second turn begins with what the first one has left, and with nothing else.
+        frame.state = end.fork() if number == 0 and end.is_live else whole.fork()
+    frame.state = whole
     frame.loops.pop()
     _leave(frame, loop, orelse)
 
