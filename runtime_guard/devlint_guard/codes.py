@@ -29,7 +29,6 @@ NAMES = {
     "DEV601": "module-split-across-devices",
     "DEV602": "meta-tensor-in-computation",
     "DEV603": "unexpected-device",
-    "DEV604": "implicit-transfer",
     "DEV605": "cuda-in-forked-process",
 }
 """The name of each code."""
@@ -91,25 +90,6 @@ A model that stayed on the CPU raises no error. It is only slow.
     net.to("cuda")
     with guard(net, expect="cuda"):
         train(net)
-""",
-    "DEV604": """\
-## What it does
-Counts a copy between devices that nothing on the line asks for, such as an index on the CPU that selects on a GPU.
-
-## Why is this bad
-The program waits for each of these copies. In a loop they take more time than the computation.
-
-## Example
-
-    rows = torch.tensor([0, 2])
-    for batch in batches:
-        batch.cuda()[rows]
-
-## Use instead
-
-    rows = torch.tensor([0, 2], device="cuda")
-    for batch in batches:
-        batch.cuda()[rows]
 """,
     "DEV605": """\
 ## What it does

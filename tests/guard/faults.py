@@ -45,12 +45,9 @@ _RECORDS = "records while the program runs"
 NEVER_WHILE_EXPLAINING = {
     "watch.entry._classes": "runs once, when the guard is imported",
     "watch.entry._owns": "runs once, when the guard is imported",
-    "program.quoting._quoted": "writes a report",
     "program.quoting.encodable": "writes a report",
     "program.quoting.printable_lines": "writes a report",
     "findings.explanation.forget_note": "makes room for another explanation",
-    "program.frames.Caller": "notes a line for the ledger",
-    "program.frames.caller_of": "notes a line for the ledger",
     "program.naming.ByVariable.__init__": "begins with a guard",
     "program.naming.ByVariable.__len__": "begins with a guard",
     "program.naming.ByVariable.__getitem__": "names modules for a report",

@@ -25,7 +25,7 @@ torch = pytest.importorskip("torch")
 
 import torch.distributed as dist  # noqa: E402
 from devlint_guard.findings.explanation import explain  # noqa: E402
-from devlint_guard.program.frames import caller_of  # noqa: E402
+from devlint_guard.program.frames import user_frame  # noqa: E402
 from devlint_guard.report.record import Direction, Transfer  # noqa: E402
 from devlint_guard.session import Guard  # noqa: E402
 from devlint_guard.watch.operators import Call, OperatorMode, Overload  # noqa: E402
@@ -372,8 +372,8 @@ def check_backward_is_seen() -> Figures:
 
         def saw(self, call: Call) -> None:
             threads.add(threading.get_ident())
-            caller = caller_of(sys._getframe(), call.thread)
-            lines.append(caller.line if caller else 0)
+            frame = user_frame(sys._getframe(), call.thread)
+            lines.append(frame.f_lineno if frame else 0)
 
     x = on_cuda(2, 2).requires_grad_()
     with OperatorMode(_wrong, watcher=Watcher()):

@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from devlint_guard.explain.messages import Message
-from devlint_guard.finding import Operand, Place, Role
+from devlint_guard.finding import Finding, Operand, Place, Role
 from devlint_guard.program import naming
 from devlint_guard.program.accelerator import accelerator
 from devlint_guard.program.expressions import NO_OPERATION, Argument, Operation, Reader, Term, operation_at, part_at
@@ -68,6 +68,14 @@ class Scene:
     def place(self) -> Place | None:
         """Where the user's frame is; None where there is none."""
         return None if self.user is None else place_of(self.user, self.operation.node)
+
+    def placed(self, finding: Finding) -> Finding:
+        """A finding with the user's frame, and the innermost module that is being called."""
+        innermost = self.modules[-1] if self.modules else None
+        path, kind = (
+            ("", "") if innermost is None else (naming.module_path(innermost, self.roots), type(innermost).__name__)
+        )
+        return replace(finding, place=self.place, module=path, module_class=kind)
 
     @property
     def inner_sites(self) -> list[Site]:
@@ -153,23 +161,13 @@ def _in_object(scene: Scene, tensor: torch.Tensor) -> str:
 
 
 def _module(scene: Scene, module: nn.Module, tensor: torch.Tensor | None) -> Operand:
-    path = naming.module_path(module, scene.roots)
-    if tensor is not None:
-        found = naming.name_of(tensor, {"": module})
-        within = found.qualified.lstrip(".")
-        share = _share(module, str(tensor.device))
-        detail = f"{within}: {describe(tensor)}{share}"
-        return Operand("", Role.MODULE, str(tensor.device), detail, path)
-    return Operand("", Role.MODULE, " and ".join(devices_of(module)), _share(module, ""), path)
-
-
-def _share(module: nn.Module, device: str) -> str:
-    """How many of a module's tensors are on a device."""
-    tensors = registered_in(module)
-    if not device:
-        return f"{len(tensors)} tensors"
-    here = sum(str(tensor.device) == device for tensor in tensors)
-    return "" if here == len(tensors) else f", {here} of {len(tensors)} tensors"
+    path, tensors = naming.module_path(module, scene.roots), registered_in(module)
+    if tensor is None:
+        return Operand("", Role.MODULE, " and ".join(devices_of(module)), f"{len(tensors)} tensors", path)
+    here = sum(one.device == tensor.device for one in tensors)
+    share = "" if here == len(tensors) else f", {here} of {len(tensors)} tensors"
+    within = naming.name_of(tensor, {"": module}).qualified.lstrip(".")
+    return Operand("", Role.MODULE, str(tensor.device), f"{within}: {describe(tensor)}{share}", path)
 
 
 def describe(tensor: torch.Tensor) -> str:

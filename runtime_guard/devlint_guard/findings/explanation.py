@@ -109,18 +109,10 @@ def _with_causes(error: BaseException) -> list[BaseException]:
 
 
 def _placed(finding: Finding, scene: Scene, error: BaseException) -> Finding:
-    innermost = scene.modules[-1] if scene.modules else None
+    finding = scene.placed(finding)
     if scene.carried is not None:
         finding = replace(finding, place=scene.carried.place, operands=_of_carried(finding.operands, scene.carried))
-    elif scene.user is not None:
-        finding = replace(finding, place=scene.place)
-    return replace(
-        finding,
-        module=naming.module_path(innermost, scene.roots) if innermost is not None else "",
-        module_class=type(innermost).__name__ if innermost is not None else "",
-        pytorch=next(iter(str(error).splitlines()), ""),
-        ranks=ranks(),
-    )
+    return replace(finding, pytorch=next(iter(str(error).splitlines()), ""), ranks=ranks())
 
 
 def _of_carried(operands: Sequence[Operand], carried: Carried) -> tuple[Operand, ...]:

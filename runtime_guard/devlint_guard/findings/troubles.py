@@ -47,14 +47,9 @@ def _host_access(scene: Scene, message: Message) -> Finding:
     device = next(iter(message.devices), "")
     found = values_on(scene, device)
     text, changes = _read_on_cpu(scene, found[0])
-    return Finding(
-        "DEV105",
-        f"`{found[0].name}` is on {found[0].device or 'a device'}, where numpy cannot read it",
-        operands=found,
-        help=(text,) if text else (),
-        changes=changes,
-        advice=(*advised(text, changes), *passed_on(scene, found[0], ".detach().cpu()")),
-    )
+    where = f"is on {found[0].device or 'a device'}, where numpy cannot read it"
+    finding = finding_about("DEV105", found, where, *filter(None, [text]), changes=changes)
+    return replace(finding, advice=(*advised(text, changes), *passed_on(scene, found[0], ".detach().cpu()")))
 
 
 def _read_on_cpu(scene: Scene, read: Operand) -> tuple[str, Changes]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -134,18 +134,6 @@ def _resolved(file: str) -> Path:
 # --- the user's line that is running ------------------------------------------------------------------------
 
 
-class Caller(NamedTuple):
-    """A line of the user's code, from which something was called: cheap to note while the program runs."""
-
-    code: CodeType
-    line: int
-
-    @property
-    def place(self) -> Place:
-        """As reports show it."""
-        return line_in_code(self.code, self.line)
-
-
 def user_frame(frame: FrameType | None, thread: int | None = None) -> FrameType | None:
     """The innermost frame of the user's own code, from a running frame outwards.
 
@@ -159,12 +147,6 @@ def user_frame(frame: FrameType | None, thread: int | None = None) -> FrameType 
     if frame is None and thread not in (None, threading.get_ident()):
         return user_frame(sys._current_frames().get(thread or 0))
     return frame
-
-
-def caller_of(frame: FrameType | None, thread: int) -> Caller | None:
-    """The line that `user_frame` is at."""
-    found = user_frame(frame, thread)
-    return None if found is None else Caller(found.f_code, found.f_lineno)
 
 
 # --- frames that an error carries as text -------------------------------------------------------------------

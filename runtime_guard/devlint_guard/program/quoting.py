@@ -6,7 +6,7 @@ The linter quotes in the same way; the guard stands alone, so that it has the ta
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 _ACTS = (
     "\x00-\x1f\x7f-\x9f\u2028\u2029"  # controls and line ends
@@ -45,16 +45,12 @@ def encodable(document: object) -> object:
 
     A byte of a file name that is not UTF-8 becomes the text that `printable` writes for it.
     """
-    return _quoted(document, lambda text: _NO_CHARACTER.sub(_escaped, text))
-
-
-def _quoted(document: object, quote: Callable[[str], str]) -> object:
     if isinstance(document, str):
-        return quote(document)
+        return _NO_CHARACTER.sub(_escaped, document)
     if isinstance(document, Mapping):
-        return {quote(str(key)): _quoted(value, quote) for key, value in document.items()}
+        return {encodable(str(key)): encodable(value) for key, value in document.items()}
     if isinstance(document, (list, tuple)):
-        return [_quoted(entry, quote) for entry in document]
+        return [encodable(entry) for entry in document]
     return document
 
 

@@ -380,42 +380,29 @@ _BY_REGIME: Final[dict[Regime, Rule]] = {
     Regime.INDEX: _index,
 }
 
-_BY_HAND: Final[dict[str, Rule]] = {
-    "copy": _self_device,
-    "_copy_from": _self_device,
-    "_to_copy": _self_device,
-    "set": _set,
-    "fill": _self_device,
-    "_ctc_loss": _self_device,
-    "_ctc_loss_backward": _self_device,
-    "index": _index,
+_NAMES: Final[dict[Rule, str]] = {
+    _self_device: "copy _copy_from _to_copy fill _ctc_loss _ctc_loss_backward _local_scalar_dense resize_as"
+    " linspace logspace",
+    _set: "set",
+    _index: "index",
     # TensorAdvancedIndexing.cpp, index_fill_: the value is moved, the index is not.
-    "index_fill": lambda plan, operands: _together(plan, [one for one in operands if one.argument != "value"]),
-    "logical_and": _logical,
-    "logical_or": _logical,
-    "logical_xor": _logical,
-    "addcmul": _addcmul,
-    "addcdiv": _addcmul,
-    "mse_loss": _same,
-    "smooth_l1_loss": _same,
-    "binary_cross_entropy": _same,
-    "rsub": lambda plan, operands: _elementwise(plan, operands[::-1]),
-    "block_diag": _block_diag,
-    "masked_fill": _masked_fill,
-    "where": _where,
-    "_scaled_dot_product_flash_attention_for_cpu": _together,
-    "_scaled_dot_product_attention_math": _together,
-    "_local_scalar_dense": _self_device,
-    "resize_as": _self_device,
-    "mv": _matrix_with_vector,
-    "_nested_tensor_from_tensor_list": _nested,
-    "cholesky_solve": _solve,
-    "linspace": _self_device,
-    "logspace": _self_device,
-    "searchsorted": _searchsorted,
-    "segment_reduce": _segment_reduce,
+    lambda plan, operands: _together(plan, [one for one in operands if one.argument != "value"]): "index_fill",
+    _logical: "logical_and logical_or logical_xor",
+    _addcmul: "addcmul addcdiv",
+    _same: "mse_loss smooth_l1_loss binary_cross_entropy",
+    lambda plan, operands: _elementwise(plan, operands[::-1]): "rsub",
+    _block_diag: "block_diag",
+    _masked_fill: "masked_fill",
+    _where: "where",
+    _together: "_scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_attention_math",
+    _matrix_with_vector: "mv",
+    _nested: "_nested_tensor_from_tensor_list",
+    _solve: "cholesky_solve",
+    _searchsorted: "searchsorted",
+    _segment_reduce: "segment_reduce",
 }
-"""By the name of an overload, or by the base name of an operator."""
+_BY_HAND: Final = {name: rule for rule, names in _NAMES.items() for name in names.split()}
+"""The rules by the name of an overload, or by the base name of an operator."""
 
 _BY_ARGUMENTS: Final[dict[str, Callable[[list[Operand], Sequence[Any]], torch.device]]] = {
     "convolution": _convolution,

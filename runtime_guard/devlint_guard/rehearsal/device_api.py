@@ -64,6 +64,9 @@ def _returns(value: Any) -> Callable[..., Any]:
     return constant
 
 
+_done = _returns(None)
+
+
 def _own(value: Any) -> Any:
     """Return a function object for one name alone: Dynamo knows torch's functions by identity, one name for each."""
     if not isinstance(value, types.FunctionType):
@@ -275,12 +278,9 @@ def _install_runtime(replaced: Replacements, module: Any) -> None:
         "getCurrentRawStream": _returns(0),
         "isInBadFork": lambda: MACHINE.is_bad_fork,
         "getArchFlags": _returns("sm_90"),
-        "ipc_collect": _returns(None),
         "memoryStats": _statistics,
         "resetPeakMemoryStats": _forget_peaks,
-        "resetAccumulatedMemoryStats": _returns(None),
-        "setMemoryFraction": _returns(None),
-        "emptyCache": _returns(None),
+        **dict.fromkeys(("ipc_collect", "resetAccumulatedMemoryStats", "setMemoryFraction", "emptyCache"), _done),
     }.items():
         replaced.add(_C, f"_{MACHINE.name}_{name}", _own(function))
     functions: dict[str, Any] = {
@@ -295,11 +295,7 @@ def _install_runtime(replaced: Replacements, module: Any) -> None:
         "memory_summary": _returns(""),
         "mem_get_info": _returns(_FREE_AND_ALL),
         "list_gpu_processes": _returns(""),
-        "Stream": Stream,
-        "Event": Event,
-        "current_stream": current_stream,
-        "default_stream": default_stream,
-        "set_stream": set_stream,
+        **{one.__name__: one for one in (Stream, Event, current_stream, default_stream, set_stream)},
     }
     memory = [module.memory] if hasattr(module, "memory") else []  # XPU has none before torch 2.6
     _put(replaced, (module, *memory, module.random, module.streams), functions)
@@ -372,23 +368,21 @@ def _install_no_cuda(replaced: Replacements) -> None:
 
 
 def _install_accelerator(replaced: Replacements) -> None:
+    replaced.add(_C, "_get_accelerator", lambda check=None: torch.device(MACHINE.name if count() else "cpu"))
     for name, function in {
-        "_get_accelerator": lambda check=None: torch.device(MACHINE.name if count() else "cpu"),
-        "_accelerator_getAccelerator": lambda: torch.device(MACHINE.name),
-        "_accelerator_deviceCount": count,
-        "_accelerator_setDeviceIndex": _set_device,
-        "_accelerator_getDeviceIndex": _current_device,
-        "_accelerator_exchangeDevice": _exchange,
-        "_accelerator_maybeExchangeDevice": _maybe_exchange,
-        "_accelerator_synchronizeDevice": _synchronize,
-        "_accelerator_getStream": current_stream,
-        "_accelerator_setStream": set_stream,
-        "_accelerator_isAllocatorInitialized": _returns(True),
-        "_accelerator_emptyCache": _returns(None),
-        "_accelerator_emptyHostCache": _returns(None),
-        "_accelerator_getDeviceStats": _statistics,
-        "_accelerator_getMemoryInfo": _returns(_FREE_AND_ALL),
-        "_accelerator_resetPeakStats": _forget_peaks,
-        "_accelerator_resetAccumulatedStats": _returns(None),
+        "getAccelerator": lambda: torch.device(MACHINE.name),
+        "deviceCount": count,
+        "setDeviceIndex": _set_device,
+        "getDeviceIndex": _current_device,
+        "exchangeDevice": _exchange,
+        "maybeExchangeDevice": _maybe_exchange,
+        "synchronizeDevice": _synchronize,
+        "getStream": current_stream,
+        "setStream": set_stream,
+        "isAllocatorInitialized": _returns(True),
+        "getDeviceStats": _statistics,
+        "getMemoryInfo": _returns(_FREE_AND_ALL),
+        "resetPeakStats": _forget_peaks,
+        **dict.fromkeys(("emptyCache", "emptyHostCache", "resetAccumulatedStats"), _done),
     }.items():
-        replaced.add(_C, name, _own(function))
+        replaced.add(_C, f"_accelerator_{name}", _own(function))

@@ -22,6 +22,7 @@ from devlint_guard.rehearsal.trial import Trial
 from devlint_guard.rehearsal.unjudged import ERROR, JOURNAL, UNJUDGED, Stopped
 from devlint_guard.rehearsal.verdict import show, stopping, would_raise
 from devlint_guard.report.files import write
+from devlint_guard.report.markup import counted
 from devlint_guard.report.ranks import path_of_rank
 from devlint_guard.report.record import Record, Rehearsal, machine
 from devlint_guard.session import Guard
@@ -133,9 +134,8 @@ def attempt(
                 run_prepared(spec, watch)
         except StepsDone:
             result.stopped = f"ended by --steps {program.steps}"
-            result.ending = (
-                f"the program was ended after {_count(counter.taken, 'step')}, so code behind them did not run"
-            )
+            taken = counted(counter.taken, "step")
+            result.ending = f"the program was ended after {taken}, so code behind them did not run"
         except Stopped:
             result.ending = result.stopped = "the rehearsal stopped"
         except SystemExit as error:
@@ -179,14 +179,10 @@ def _judge(error: BaseException, result: Result, trial: Trial | None) -> None:
 
 
 def _tell(result: Result) -> None:
-    what = f"{_count(result.steps, 'optimizer step')}, {result.seconds:.1f} s"
+    what = f"{counted(result.steps, 'optimizer step')}, {result.seconds:.1f} s"
     where = machine(result.program.devices, result.program.device_type)
     print(f"devlint: rehearsed on {where}: {result.ending} ({what})", file=sys.stderr)
     if result.unjudged:
         print("devlint: not checked:", file=sys.stderr)
         for line in result.unjudged:
             print(f"  {line}", file=sys.stderr)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

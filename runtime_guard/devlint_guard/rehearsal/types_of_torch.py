@@ -17,18 +17,7 @@ from devlint_guard.rehearsal.tensors import legacy, to
 _torch: Any = torch
 _RealDevice: Any = torch.device
 
-_DTYPES = {
-    "FloatTensor": torch.float32,
-    "DoubleTensor": torch.float64,
-    "HalfTensor": torch.float16,
-    "BFloat16Tensor": torch.bfloat16,
-    "LongTensor": torch.int64,
-    "IntTensor": torch.int32,
-    "ShortTensor": torch.int16,
-    "CharTensor": torch.int8,
-    "ByteTensor": torch.uint8,
-    "BoolTensor": torch.bool,
-}
+_OLD_NAMES = tuple(f"{name}Tensor" for name in "Float Double Half BFloat16 Long Int Short Char Byte Bool".split())
 
 
 def install(replaced: Replacements) -> None:
@@ -39,11 +28,11 @@ def install(replaced: Replacements) -> None:
         replaced.put(torch, "device", device)
     _old_types.clear()
     owners = (_torch,) if MACHINE.kind is MPS else (_torch, getattr(_torch, MACHINE.name))  # MPS has no names for them
-    for name, dtype in _DTYPES.items():
+    for name in _OLD_NAMES:
         original = getattr(torch, name)
         for owner in owners:
             members = {
-                "dtype": dtype,
+                "dtype": original.dtype,
                 "is_on_device": owner is not torch,
                 "is_cuda": owner is torch.cuda,
                 "original": original,

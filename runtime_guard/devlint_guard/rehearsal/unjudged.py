@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Final, NoReturn
 
-from devlint_guard.program.frames import caller_of
+from devlint_guard.program.frames import shown_path, user_frame
 
 
 class Journal:
@@ -85,8 +85,8 @@ class Unjudged:
 
     def note(self, what: str, frame: FrameType | None = None) -> None:
         """Note something that the user's present line does, or that of a frame."""
-        caller = caller_of(frame or sys._getframe(), threading.get_ident())
-        where = "" if caller is None else f"{caller.place.file}:{caller.line}"
+        at = user_frame(frame or sys._getframe(), threading.get_ident())
+        where = "" if at is None else f"{shown_path(at.f_code.co_filename)}:{at.f_lineno}"
         self.places[what, where] += 1
         if self.places[what, where] == 1:
             JOURNAL.write(NOT_JUDGED, f"{where or 'somewhere'}: {what}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import replace
 from types import FrameType
 
 from devlint_guard.explain.messages import Message, Trouble
@@ -13,7 +12,7 @@ from devlint_guard.finding import Finding
 from devlint_guard.findings.mismatch import finding_on
 from devlint_guard.program.expressions import Operation, Term
 from devlint_guard.program.frames import sites_above, user_frame
-from devlint_guard.program.naming import Roots, module_path
+from devlint_guard.program.naming import Roots
 from devlint_guard.watch.entry import Value
 from devlint_guard.watch.regimes import Regime
 
@@ -46,15 +45,7 @@ def finding_of(
     # The tensor that is selected from comes before its indices.
     ordered = pair[::-1] if regime is Regime.INDEX else pair
     terms = tuple(Term(one.name, ast.Name(one.name), str(one.tensor.device), one.tensor) for one in ordered)
-    taken = scene.operation.terms if scene.operation else ()
-    met = matched(scene, Operation(operator, terms[0].node, terms, ()), taken)
+    met = matched(scene, Operation(operator, terms[0].node, terms, ()), scene.operation.terms)
     devices = tuple(term.device for term in terms)
     trouble = Trouble.INDEX if regime is Regime.INDEX else Trouble.APART
-    finding = finding_on(scene, met, Message(trouble, devices))
-    innermost = scene.modules[-1] if scene.modules else None
-    return replace(
-        finding,
-        place=scene.place,
-        module="" if innermost is None else module_path(innermost, scene.roots),
-        module_class="" if innermost is None else type(innermost).__name__,
-    )
+    return scene.placed(finding_on(scene, met, Message(trouble, devices)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import torch
@@ -17,7 +18,7 @@ from torch import Tensor
 from torch._C import DisableTorchFunction
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from devlint_guard.program.frames import Caller, caller_of, source_line
+from devlint_guard.program.frames import line_in_code, source_line, user_frame
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.program.undisturbed import Undisturbed
 from devlint_guard.report.record import Direction, InSteps, Transfer, added
@@ -116,7 +117,7 @@ class Ledger:
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
-        self._sums: dict[tuple[Caller | None, Direction, str, bool], _Sum] = {}
+        self._sums: dict[tuple[CodeType | None, int, Direction, str, bool], _Sum] = {}
         self._lock = threading.Lock()
 
     def follow_prints(self) -> None:
@@ -135,11 +136,13 @@ class Ledger:
     def printed(self, tensor: Tensor) -> None:
         """A tensor is about to be printed."""
         size = min(tensor.numel(), _SHOWN) * tensor.element_size()
-        caller = caller_of(sys._getframe(), threading.get_ident())
-        self._add(caller, _Entry(Direction.TO_HOST, "print", size, True, True))
+        self._add(
+            user_frame(sys._getframe(), threading.get_ident()), _Entry(Direction.TO_HOST, "print", size, True, True)
+        )
 
-    def _add(self, caller: Caller | None, entry: _Entry) -> None:
-        key = (caller, entry.direction, entry.by, entry.implicit)
+    def _add(self, frame: FrameType | None, entry: _Entry) -> None:
+        code, line = (None, 0) if frame is None else (frame.f_code, frame.f_lineno)
+        key = (code, line, entry.direction, entry.by, entry.implicit)
         with self._lock:
             known = self._sums.get(key)
             if known is None:
@@ -152,8 +155,8 @@ class Ledger:
         with self._lock:
             found = [
                 Transfer(
-                    None if caller is None else caller.place,
-                    "" if caller is None else source_line(caller.code.co_filename, caller.line).strip(),
+                    None if code is None else line_in_code(code, line),
+                    "" if code is None else source_line(code.co_filename, line).strip(),
                     direction,
                     by,
                     known.count,
@@ -163,7 +166,7 @@ class Ledger:
                     known.same,
                     InSteps(known.first, known.last, known.steps, known.most) if self._steps.are_known else None,
                 )
-                for (caller, direction, by, implicit), known in self._sums.items()
+                for (code, line, direction, by, implicit), known in self._sums.items()
             ]
         return added(found)
 
@@ -178,9 +181,9 @@ class Ledger:
     def saw(self, call: Call) -> None:
         """One of them has run."""
         found = list(_entries(call))
-        caller = caller_of(sys._getframe(), call.thread) if found else None
+        frame = user_frame(sys._getframe(), call.thread) if found else None
         for entry in found:
-            self._add(caller, entry)
+            self._add(frame, entry)
 
 
 _counting: list[Ledger] = []

@@ -31,14 +31,8 @@ def state_elsewhere(optimizer: Optimizer, frame: FrameType, roots: Roots) -> Ite
             if isinstance(value, Tensor) and not is_free(value) and value.device != parameter.device:
                 scene = Scene.of(sites_above(frame), roots)
                 owner = name_of(parameter, scene.roots).qualified or "a parameter"
-                blamed = Operand(
-                    f"{key!r} of {owner}",
-                    Role.OPTIMIZER_STATE,
-                    str(value.device),
-                    describe(value),
-                    f"{owner}:{key}",
-                    blamed=True,
-                )
+                name, path = f"{key!r} of {owner}", f"{owner}:{key}"
+                blamed = Operand(name, Role.OPTIMIZER_STATE, str(value.device), describe(value), path)
                 other = Operand(owner, Role.PARAMETER, str(parameter.device), describe(parameter), owner)
                 history, changes = order_of(scene, parameter, value) or ((), ())
                 yield Finding(
@@ -46,7 +40,7 @@ def state_elsewhere(optimizer: Optimizer, frame: FrameType, roots: Roots) -> Ite
                     f"the optimizer's {blamed.name} is on {blamed.device}, the parameter on {other.device}",
                     place=scene.place,
                     module_class=type(optimizer).__name__,
-                    operands=(replace(blamed, history=history), other),
+                    operands=(replace(blamed, history=history, blamed=True), other),
                     help=(MOVE_FIRST,),
                     changes=changes,
                     suspect=not _is_of_pytorch(optimizer),

@@ -63,7 +63,7 @@ class _Entry:
     def __init__(self, mismatch: Mismatch, scene: Scene) -> None:
         self.module, self.own, self.given = mismatch.module, mismatch.own, mismatch.given
         self.scene = scene
-        self.terms = scene.operation.terms if scene.operation else ()
+        self.terms = scene.operation.terms
         kind = type(mismatch.module).__name__
         paths = ((module_path(mismatch.module, {name: root}), root) for name, root in scene.roots.items())
         self.path, root = next(((path, root) for path, root in paths if path), (kind, mismatch.module))
@@ -148,10 +148,8 @@ class _Entry:
 
     def _described(self, value: Value) -> Operand:
         if any(value is one for one in self.own):
-            path = f"{self.path}.{value.name}"
-            return Operand(
-                path, role_in(self.module, value.name), str(value.tensor.device), describe(value.tensor), path
-            )
+            path, role = f"{self.path}.{value.name}", role_in(self.module, value.name)
+            return Operand(path, role, str(value.tensor.device), describe(value.tensor), path)
         term = self._term(value.tensor)
         if term is not None:
             return operand(self.scene, term)
