@@ -25,7 +25,7 @@ from devlint_guard.record import stores
 from devlint_guard.report.files import write
 from devlint_guard.report.ranks import gathered
 from devlint_guard.report.record import Record
-from devlint_guard.report.summary import unseen
+from devlint_guard.report.summary import counted, unseen
 from devlint_guard.report.text import render_all, wants_colour
 from devlint_guard.session import Guard
 
@@ -202,6 +202,5 @@ def _tell(guard: Guard, report: str | None, command: Sequence[str]) -> int:
 
 def _print(record: Record) -> None:
     if record.findings:
-        count = "1 finding" if len(record.findings) == 1 else f"{len(record.findings)} findings"
         text = render_all(record.findings, colour=wants_colour(sys.stderr))
-        print(f"{text}\n\ndevlint: {count}", file=sys.stderr)
+        print(f"{text}\n\ndevlint: {counted(len(record.findings), 'finding')}", file=sys.stderr)

@@ -12,7 +12,6 @@ The text is written in the notation that devlint uses in messages and in `# reve
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections.abc import Callable, Mapping
 from typing import TypeVar
@@ -20,6 +19,7 @@ from typing import TypeVar
 import torch
 
 from devlint_guard.program.quoting import printable
+from devlint_guard.program.stored import registered_in
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ def device_text(value: object, enclosing: frozenset[int] = frozenset()) -> str:
     if isinstance(value, torch.device):
         return str(value)
     if isinstance(value, torch.nn.Module):
-        devices = {str(tensor.device) for tensor in itertools.chain(value.parameters(), value.buffers())}
+        devices = {str(tensor.device) for tensor in registered_in(value)}
         return " and ".join(sorted(devices)) or "no parameters"
     if not isinstance(value, (list, tuple, Mapping)):
         return "not a tensor"

@@ -35,12 +35,11 @@ from devlint_guard.report.record import Allowed, Part, Record
 from devlint_guard.report.text import render
 from devlint_guard.watch import active
 from devlint_guard.watch.active import Entry
-from devlint_guard.watch.audit import audit, audit_called
+from devlint_guard.watch.audit import audit, audit_called, state_elsewhere
 from devlint_guard.watch.entry import Mismatch, compared_tensors, has_data
 from devlint_guard.watch.layers import Layers
 from devlint_guard.watch.ledger import Ledger
 from devlint_guard.watch.operators import Ended
-from devlint_guard.watch.optimizers import state_elsewhere
 from devlint_guard.watch.sentences import finding_of, with_ties
 from devlint_guard.watch.snapshot import end_of, machine, program, tree_of
 from devlint_guard.watch.steps import Steps

@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from devlint_guard.explain import blame  # noqa: E402
+from devlint_guard.explain import operands  # noqa: E402
 from devlint_guard.findings.explanation import explain  # noqa: E402
 from devlint_guard.record import installed  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
@@ -77,7 +77,7 @@ def _passing() -> None:
 def test_steps(call: Callable[[], object], name: str, steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     installed.let_go()  # another explanation may have begun a record: without one, the source tells the way
     # What the tensor without data meets is to blame here, so that there is a history to look at.
-    monkeypatch.setattr(blame, "_rank", lambda met, usual, deliberate: (met.operand.device == "cpu",))
+    monkeypatch.setattr(operands, "_rank", lambda met, usual, deliberate: (met.operand.device == "cpu",))
     with pytest.raises(RuntimeError) as caught:
         call()
     finding = explain(caught.value)

@@ -16,8 +16,8 @@ torch = pytest.importorskip("torch")
 
 from devlint_guard.finding import Finding  # noqa: E402
 from devlint_guard.record import installed, stores  # noqa: E402
-from devlint_guard.record.events import Event, Kind  # noqa: E402
 from devlint_guard.record.recorder import RECORD  # noqa: E402
+from devlint_guard.record.stacks import Event, Kind  # noqa: E402
 from devlint_guard.record.storages import PLACES  # noqa: E402
 from devlint_guard.watch.operators import OperatorMode  # noqa: E402
 from torch import Tensor, nn  # noqa: E402

@@ -2,10 +2,7 @@
 
 * `edits`: a line with an expression changed; the file stays valid Python.
 * `device_expressions`: which expression names a device at a line.
-* `astray`: the value that a change is for.
-* `left_behind`: modules and their tensors that a move has left where they were.
-* `resumed`: states of optimizers.
-* `companions`: the other values that the same change has to reach.
+* `left_behind`: the value that a change is for, and modules, tensors and states of optimizers that a move has left.
 * `at_cause`: the changes at the recorded cause.
 * `candidates`: all changes that may mend, the best first.
 """

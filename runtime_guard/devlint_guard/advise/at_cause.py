@@ -12,19 +12,10 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from devlint_guard.advise.astray import register_as_buffer
+from devlint_guard.advise import edits
 from devlint_guard.advise.device_expressions import devices_at
-from devlint_guard.advise.edits import (
-    advised,
-    behind,
-    followed_by,
-    imported_too,
-    merged,
-    preceded_by,
-    replaced,
-    with_keyword,
-)
-from devlint_guard.advise.left_behind import name_of_torch_nn
+from devlint_guard.advise.edits import advised, behind, followed_by, merged, preceded_by, replaced, with_keyword
+from devlint_guard.advise.left_behind import name_of_torch_nn, register_as_buffer
 from devlint_guard.explain.cause import Cause, device_given
 from devlint_guard.finding import Advice, Changes, Step
 from devlint_guard.program.bindings import definition_of, own_nodes
@@ -32,9 +23,8 @@ from devlint_guard.program.expressions import FACTORIES
 from devlint_guard.program.frames import Site
 from devlint_guard.program.functions import Scope
 from devlint_guard.program.stored import dictionary_of, tensors_in
-from devlint_guard.record.events import Event, Kind
 from devlint_guard.record.recorder import RECORD
-from devlint_guard.record.stacks import Entry
+from devlint_guard.record.stacks import Entry, Event, Kind
 
 _BESIDE = 2
 """So many expressions for the device are tried at one place."""
@@ -197,7 +187,10 @@ def _at_module_move(line: _Line, event: Event) -> Iterator[Advice]:
         copied = f"{{key: one.cpu() for key, one in {receiver}.state_dict().items()}}"
         text = "copy the tensors: `.cpu()` of a module moves the module itself"
         yield from line.advice(text, replaced(scope, read, copied))
-    imports, copied_first = imported_too(scope, "copy"), replaced(scope, call.func.value, f"copy.deepcopy({receiver})")
+    imports, copied_first = (
+        edits.imported_too(scope, "copy"),
+        replaced(scope, call.func.value, f"copy.deepcopy({receiver})"),
+    )
     if not isinstance(parent, (ast.Expr, ast.Assign, ast.Return)) and imports is not None and copied_first:
         changes = merged([*imports, *copied_first])
         yield from line.advice("move a copy: the method moves the module itself", changes)

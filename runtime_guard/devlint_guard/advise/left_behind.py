@@ -1,23 +1,50 @@
-"""A module that was left behind: which one, and the line that moves it where it is used."""
+"""A value that is not where it is needed, and the module that was left behind with it: which one, and what moves it."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import nn
 
-from devlint_guard.advise.astray import Astray
 from devlint_guard.advise.device_expressions import device_at
 from devlint_guard.advise.edits import advised, preceded_by, surrounded
+from devlint_guard.explain.cause import said_of
+from devlint_guard.explain.links import Link
+from devlint_guard.explain.operands import Met, Scene
 from devlint_guard.explain.trail import assigned_by_methods
-from devlint_guard.finding import Advice, Step
+from devlint_guard.finding import Advice, Changes, Step
 from devlint_guard.program import naming
 from devlint_guard.program.bindings import is_name
 from devlint_guard.program.frames import node_at
 from devlint_guard.program.functions import Scope
 from devlint_guard.program.stored import dictionary_of, modules_in, parts_of, registered_in
+from devlint_guard.record.recorder import RECORD
+
+
+def register_as_buffer(name: str, owner: str = "self") -> str:
+    """Return the advice for a tensor in a plain attribute, in the words of the linter's rule DEV201."""
+    call = f'{owner}.register_buffer("{name}", …)'
+    return f"register `{owner}.{name}` as a buffer, so that it moves with the module: `{call}`"
+
+
+@dataclass(frozen=True, slots=True)
+class Astray:
+    """A value that is not where it is needed.
+
+    Attributes:
+        links: its way, the failing line first.
+        device: where it is needed.
+        other: where the value stands that it meets.
+    """
+
+    scene: Scene
+    met: Met
+    links: Sequence[Link]
+    device: str
+    other: ast.expr | None
 
 
 def module_of(astray: Astray) -> nn.Module | None:
@@ -133,3 +160,42 @@ def name_of_torch_nn(names: Mapping[str, object]) -> str:
     """What the file with some variables calls `torch.nn`."""
     found = [name for name, value in names.items() if value is nn]
     return next(iter([*found, *(f"{name}.nn" for name, value in names.items() if value is torch)]), "")
+
+
+# --- state of an optimizer ----------------------------------------------------------------------------------
+
+
+MOVE_FIRST = "move the module before the optimizer is given its state, which stays where it is then"
+
+
+def order_of(scene: Scene, parameter: torch.Tensor | None, state: object) -> tuple[tuple[Step, ...], Changes] | None:
+    """Where an optimizer got state, and where the module of the parameter was moved after that, as recorded.
+
+    Returns:
+        the two lines, and the change that moves the module before the first of them, if both are of one function; None
+        if the state was made after the last move.
+    """
+    event = RECORD.of(state) if isinstance(state, torch.Tensor) else None
+    holder = None if parameter is None else naming.holder_of(parameter, scene.roots)
+    if event is None or holder is None or not event.stack:
+        return (), ()
+    moves = [one for one in RECORD.moves_of(holder) if one.number > event.number and one.stack]
+    if not moves:
+        return None if RECORD.moves_of(holder) else ((), ())
+    made, moved = event.stack[0], moves[0].stack[0]
+    steps = (*said_of(event, "is put there by"), *said_of(moves[0], "is left behind by"))
+    statement, source = moved.statement, moved.source
+    if made.code is not moved.code or made.node is None or statement is None or source is None:
+        return steps, ()
+    is_short = statement.end_lineno == statement.lineno
+    return steps, preceded_by(Scope(source, made.code), made.node, source.of(statement)) if is_short else ()
+
+
+def parameter_of(scene: Scene, state: object) -> torch.Tensor | None:
+    """The parameter whose state, in an optimizer of a running function, a tensor is."""
+    for optimizer in naming.optimizers_in(site.frame for site in scene.sites):
+        for parameter, values in optimizer.state.items():
+            is_apart = isinstance(state, torch.Tensor) and parameter.device != state.device
+            if is_apart and isinstance(values, dict) and any(one is state for one in values.values()):
+                return parameter if isinstance(parameter, torch.Tensor) else None
+    return None

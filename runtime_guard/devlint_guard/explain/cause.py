@@ -15,9 +15,8 @@ from torch import nn
 from devlint_guard.finding import Step
 from devlint_guard.program import naming
 from devlint_guard.program.stored import registered_in, shares_memory
-from devlint_guard.record.events import Event, Kind
 from devlint_guard.record.recorder import RECORD
-from devlint_guard.record.stacks import Entry
+from devlint_guard.record.stacks import Entry, Event, Kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 import re
 from dataclasses import dataclass, field
+from traceback import walk_tb
 from types import MappingProxyType
 from typing import Final
 
@@ -167,9 +168,7 @@ def read(error: BaseException) -> Message | None:
 
 def _wrapper_of(error: BaseException) -> Trouble | None:
     """Whose constructor an error is from that says nothing of devices; an empty or wrong `device_ids` is its cause."""
-    traceback, frame = error.__traceback__, None
-    while traceback is not None:
-        frame, traceback = traceback.tb_frame, traceback.tb_next
+    *_, frame = (None, *(frame for frame, _ in walk_tb(error.__traceback__)))
     if frame is None or frame.f_code.co_name != "__init__":
         return None
     return _WRAPPERS.get(str(frame.f_globals.get("__name__")))

@@ -15,7 +15,6 @@ from typing import Final
 import torch
 from torch import nn
 
-from devlint_guard.explain.cores import inner
 from devlint_guard.explain.links import How, Link
 from devlint_guard.explain.operands import Scene
 from devlint_guard.program.bindings import Binding, is_attribute, is_name, is_none, own_nodes, reaching
@@ -57,10 +56,9 @@ class _Way:
 
     def before(self, link: Link) -> Link | None:
         """The link that gave an expression its value."""
-        scope, node, value = link.scope, link.node, link.value
-        while (part := inner(scope.reader, node, self._device)) is not None:
-            node, is_same = part
-            value = value if is_same else UNKNOWN
+        parts = [*link.parts(self._device)]
+        scope, node = link.scope, parts[-1][0]
+        value = link.value if all(is_same for _, is_same in parts) else UNKNOWN
         if value is UNKNOWN and scope.is_settled(node):
             value = scope.reader.value(node)
         match node:

@@ -16,7 +16,7 @@ from devlint_guard.advise.candidates import with_way
 from devlint_guard.explain.messages import read
 from devlint_guard.explain.operands import Scene
 from devlint_guard.finding import Finding, Operand, Role
-from devlint_guard.findings.scripted import traced
+from devlint_guard.findings.parallel import traced
 from devlint_guard.findings.troubles import WRITERS
 from devlint_guard.program import naming
 from devlint_guard.program.frames import Carried, whole_path

@@ -8,16 +8,13 @@ from dataclasses import replace
 import torch
 from torch import nn
 
-from devlint_guard.advise.astray import Astray, register_as_buffer
 from devlint_guard.advise.candidates import candidates
-from devlint_guard.advise.left_behind import tensor_of
-from devlint_guard.advise.resumed import MOVE_FIRST, order_of, parameter_of
-from devlint_guard.explain.blame import is_meta_deliberate, most_suspect
+from devlint_guard.advise.left_behind import MOVE_FIRST, Astray, order_of, parameter_of, register_as_buffer, tensor_of
 from devlint_guard.explain.cause import Cause, cause_of, history_of, tensor_on
 from devlint_guard.explain.line_values import finding_about
 from devlint_guard.explain.links import Link, steps_of
 from devlint_guard.explain.messages import Message, Trouble
-from devlint_guard.explain.operands import Met, Scene, found_operand, meeting
+from devlint_guard.explain.operands import Met, Scene, found_operand, is_meta_deliberate, meeting, most_suspect
 from devlint_guard.explain.trail import trail
 from devlint_guard.finding import Advice, Finding, Operand, Role, Step
 from devlint_guard.findings.parallel import misplaced

@@ -16,17 +16,9 @@ from torch import nn
 
 from devlint_guard.advise.candidates import node_of, on_way, passed_on, with_constant, with_method
 from devlint_guard.advise.edits import advised, replaced, with_keyword
+from devlint_guard.explain import line_values
 from devlint_guard.explain.cause import default_steps
-from devlint_guard.explain.line_values import (
-    blamed,
-    finding_about,
-    naming_device,
-    naming_devices,
-    spelled,
-    value_passed_for,
-    values_on,
-    whole_expression,
-)
+from devlint_guard.explain.line_values import blamed, finding_about, spelled, values_on, whole_expression
 from devlint_guard.explain.messages import Message, Trouble
 from devlint_guard.explain.operands import Scene, operand
 from devlint_guard.finding import Changes, Finding, Operand, Role
@@ -68,7 +60,7 @@ def _read_on_cpu(scene: Scene, read: Operand) -> tuple[str, Changes]:
 
 def _not_on_cpu(scene: Scene, message: Message) -> Finding:
     device = next((one for one in message.devices if one != "cpu"), "cuda")
-    found = value_passed_for(scene, message.argument, device) or values_on(scene, device, last=True)
+    found = line_values.value_passed_for(scene, message.argument, device) or values_on(scene, device, last=True)
     taken = f"`{message.argument}`" if message.argument else "what"
     operation = scene.operation.text or "it"
     return _only_on_cpu(scene, found, f"is on {device}: `{operation}` takes {taken} from the CPU", "pass it")
@@ -173,7 +165,7 @@ def _generator_made_for(scene: Scene, first: Operand, device: str) -> Changes:
 
 def _no_device(scene: Scene, message: Message) -> Finding:
     kind = message.fields.get("type", "CUDA")
-    found = naming_devices(scene, kind.lower())
+    found = line_values.naming_devices(scene, kind.lower())
     text = f"asks for {found[0].device or kind.lower()}, and this process has no {kind.upper()} device"
     changes = _chosen(scene, found[0]) if kind == "CUDA" else ()
     return finding_about("DEV301", found, text, _AVAILABLE, changes=changes)
@@ -208,7 +200,7 @@ def _accelerator() -> str:
 def _no_index(scene: Scene, message: Message) -> Finding:
     kind = _accelerator()
     count = getattr(torch, kind).device_count()
-    named = naming_devices(scene, kind)
+    named = line_values.naming_devices(scene, kind)
     beyond = [one for one in named if (number := one.device.partition(":")[2]).isdecimal() and int(number) >= count]
     ids = _written(scene, lambda node: isinstance(node, ast.keyword) and node.arg == "device_ids")
     found = ids or blamed(beyond) or named
@@ -237,7 +229,7 @@ def _device_text(scene: Scene, message: Message) -> Finding:
     others = [one for one in scene.operation.arguments if isinstance(one.value, (str, int, torch.device))]
     texts = [one for one in others if one.value == text or (isinstance(one.value, str) and not text)]
     found = _written(scene, lambda node: isinstance(node, ast.Constant) and node.value == text) if text else ()
-    found = found or blamed(naming_device(scene, one) for one in texts or named or others)
+    found = found or blamed(line_values.naming_device(scene, one) for one in texts or named or others)
     found = found or whole_expression(scene, "", inside=True)
     meant = re.match(r"write `([^`]+)`", _spelling(text))
     changes = () if meant is None else with_constant(scene, found[0], lambda one: meant[1] if one == text else "")
@@ -260,7 +252,9 @@ def _spelling(text: str) -> str:
 
 def _checkpoint(scene: Scene, message: Message) -> Finding:
     kind = message.fields.get("type", "cuda").lower()
-    asked = [naming_device(scene, one) for one in scene.operation.arguments if one.keyword == "map_location"]
+    asked = [
+        line_values.naming_device(scene, one) for one in scene.operation.arguments if one.keyword == "map_location"
+    ]
     found = blamed(asked) or whole_expression(scene, kind)
     index = message.fields.get("index")
     text = f"is for {kind}{':' + index if index else ''}, which is not here"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from types import CodeType
 
-from devlint_guard.program.frames import Position, span_of
+from devlint_guard.program.frames import Position, first_line, span_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,9 @@ Target = tuple[ast.expr, ast.expr, bool]
 
 def definition_of(tree: ast.Module, code: CodeType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     """The definition that a code object was compiled from; its decorators come before it."""
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name:
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            if first == code.co_firstlineno:
-                return node
-    return None
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    named = (one for one in ast.walk(tree) if isinstance(one, kinds) and one.name == code.co_name)
+    return next((one for one in named if first_line(one) == code.co_firstlineno), None)
 
 
 def is_name(name: str) -> IsTarget:

@@ -283,14 +283,14 @@ def nodes_around(tree: ast.AST, start: Position, end: Position) -> Iterator[ast.
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, (ast.expr, ast.stmt)):
             begins, ends = span_of(node)
-            if end[0] < _first_line(node) or ends[0] < start[0]:
+            if end[0] < first_line(node) or ends[0] < start[0]:
                 continue
             if begins <= start and end <= ends:
                 yield node
         yield from nodes_around(node, start, end)
 
 
-def _first_line(node: ast.expr | ast.stmt) -> int:
+def first_line(node: ast.expr | ast.stmt) -> int:
     """The line where a node begins; decorators come before the line that a definition has by itself."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(one.lineno for one in decorators)])

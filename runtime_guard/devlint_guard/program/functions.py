@@ -12,18 +12,10 @@ from dataclasses import dataclass, field, replace
 from types import CodeType, FunctionType, ModuleType
 
 from devlint_guard.finding import Place
+from devlint_guard.program import frames
 from devlint_guard.program.bindings import Binding, IsTarget, definition_of, own_nodes, reaching, targets_of
 from devlint_guard.program.expressions import Reader
-from devlint_guard.program.frames import (
-    Site,
-    Source,
-    is_user_code,
-    nodes_around,
-    place_in_code,
-    source_of,
-    source_of_file,
-    span_of,
-)
+from devlint_guard.program.frames import Site, is_user_code, place_in_code, source_of, source_of_file, span_of
 from devlint_guard.program.stored import UNKNOWN
 
 
@@ -39,7 +31,7 @@ class Scope:
         site: the frame, where it still runs.
     """
 
-    source: Source
+    source: frames.Source
     code: CodeType
     names: Mapping[str, object] = field(default_factory=dict)
     more_names: Mapping[str, object] = field(default_factory=dict)
@@ -93,7 +85,7 @@ class Scope:
         """
         if self.code.co_name in _COMPREHENSIONS:
             line = (self.code.co_firstlineno, 0)
-            around = list(nodes_around(self.source.tree, line, line))
+            around = list(frames.nodes_around(self.source.tree, line, line))
             functions = [one for one in around if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
             return functions[-1] if functions else self.source.tree
         return self.source.tree if self.is_module else definition_of(self.source.tree, self.code) or ast.Pass()
@@ -121,13 +113,10 @@ def argument_of(call: ast.Call, code: CodeType, name: str) -> ast.expr | None:
     """What a call shows for a parameter of the function with this code."""
     named = {one.arg: one.value for one in call.keywords}
     plain = itertools.takewhile(lambda one: not isinstance(one, ast.Starred), call.args)
-    placed = dict(zip(code.co_varnames[is_method(code) : code.co_argcount], plain, strict=False))
+    # The first parameter of a method is given by the object or the class.
+    is_method = code.co_argcount > 0 and (code.co_varnames[0] in ("self", "cls") or code.co_name == "__init__")
+    placed = dict(zip(code.co_varnames[is_method : code.co_argcount], plain, strict=False))
     return named.get(name, placed.get(name))
-
-
-def is_method(code: CodeType) -> bool:
-    """Whether the first parameter is given by the object or the class."""
-    return code.co_argcount > 0 and (code.co_varnames[0] in ("self", "cls") or code.co_name == "__init__")
 
 
 # --- the tops of files and the bodies of classes ---

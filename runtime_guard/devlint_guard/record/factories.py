@@ -15,9 +15,8 @@ from torch.utils._device import _device_constructors
 
 from devlint_guard.program.frames import user_frame
 from devlint_guard.program.replacements import Replacements
-from devlint_guard.record.events import Event
 from devlint_guard.record.recorder import RECORD
-from devlint_guard.record.stacks import Entry, can_read
+from devlint_guard.record.stacks import Entry, Event, can_read
 
 LIKE = ("empty_like", "full_like", "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like")
 NEW = ("new_empty", "new_full", "new_ones", "new_tensor", "new_zeros")

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from devlint_guard.program.replacements import Replacements
-from devlint_guard.record import factories, loaders, moves, stacks, stores
+from devlint_guard.record import factories, moves, stacks, stores
 from devlint_guard.record.recorder import RECORD
 
 _lock = threading.RLock()
@@ -33,7 +33,7 @@ def begin(*, is_whole: bool = False) -> None:
             if is_whole or not _has_compiled():
                 factories.install(_factories)
                 _replaced.around(torch, "compile", _compile)
-            for part in (moves, loaders, stores):
+            for part in (moves, stores):
                 part.install(_replaced)
             RECORD.is_on = True
 

@@ -1,4 +1,4 @@
-"""Moves of tensors and modules, and default devices, as they are while something records."""
+"""Moves of tensors and modules, batches, checkpoints and default devices, as they are while something records."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.utils._device import DeviceContext
+from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from devlint_guard.program.replacements import Replacements
-from devlint_guard.program.stored import registered_in
+from devlint_guard.program.stored import registered_in, tensors_in, tensors_of
 from devlint_guard.record import stacks
-from devlint_guard.record.events import Event, Kind
 from devlint_guard.record.recorder import RECORD, doing
+from devlint_guard.record.stacks import Event, Kind
 from devlint_guard.record.storages import Place
 
 METHODS = ("to", "cuda", "cpu", "xpu")
 
 
 def install(replaced: Replacements) -> None:
-    """Replaces what moves tensors and modules, and what sets default devices."""
+    """Replaces what moves tensors and modules, gives batches, reads checkpoints, and sets default devices."""
     for name in METHODS:
         replaced.put(Tensor, name, _moving(getattr(Tensor, name)))
     for kind in (Tensor, nn.Parameter):
@@ -31,6 +32,8 @@ def install(replaced: Replacements) -> None:
     replaced.around(torch.cuda, "_lazy_init", _start)
     replaced.around(DeviceContext, "__init__", _choose)
     replaced.around(torch.autograd, "_make_grads", _make_quietly)
+    replaced.around(_BaseDataLoaderIter, "__next__", functools.partial(_noting, Kind.BATCH, "DataLoader", "batch"))
+    replaced.around(torch, "load", functools.partial(_noting, Kind.LOADED, "torch.load", "applying"))
 
 
 def _moving(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -108,3 +111,25 @@ def _choose(original: Callable[..., Any], self: Any, device: Any) -> None:
         RECORD.default = Event(Kind.DEFAULT, "default device", stacks.stack(), after=self.device)
         if torch.device(device).type != "cpu":
             RECORD.apart(self.device)
+
+
+# --- batches and checkpoints --------------------------------------------------------------------------------
+
+
+def _noting(kind: Kind, by: str, mark: str, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Notes where all tensors of a result are from."""
+    if not RECORD.is_listening or getattr(RECORD.thread, mark) is not None:
+        return original(*args, **kwargs)
+    event = Event(kind, by, stacks.stack())
+    with doing(RECORD.thread, **{mark: event}):
+        result = original(*args, **kwargs)
+    tensors = [one for _, one in (*tensors_in(result), *tensors_of(result))]
+    tensors += registered_in(result) if isinstance(result, nn.Module) else []
+    place = Place(None, event)
+    for one in tensors:
+        if kind is Kind.LOADED:
+            event.after = one.device
+        RECORD.put_there(one, place)
+    if any(one.device.type != "cpu" for one in tensors):
+        RECORD.apart()
+    return result

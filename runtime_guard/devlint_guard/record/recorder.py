@@ -17,7 +17,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 from devlint_guard.program.stored import modules_in
 from devlint_guard.program.undisturbed import is_of_the_program
 from devlint_guard.record import stacks
-from devlint_guard.record.events import Event, Kind
+from devlint_guard.record.stacks import Event, Kind
 from devlint_guard.record.storages import PLACES, PLAIN, UNKNOWN, Place, Storages, function_modes, place_of, storage_of
 
 MOST_MOVES = 4

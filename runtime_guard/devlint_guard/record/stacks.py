@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import enum
+import itertools
 import sys
 from collections.abc import Mapping
 from types import CodeType, FrameType
@@ -12,17 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from devlint_guard.finding import Place
+from devlint_guard.program import frames
 from devlint_guard.program.expressions import as_device, numbered
-from devlint_guard.program.frames import (
-    Source,
-    is_user_code,
-    line_in_code,
-    place_in_code,
-    smallest_around,
-    source_of_file,
-    span_at,
-    statement_at,
-)
+from devlint_guard.program.frames import place_in_code, smallest_around, source_of_file, span_at, statement_at
 from devlint_guard.program.stored import device_of_part, dictionary_of, registered_in, table_of
 
 DEEPEST, DEEPEST_OF_ALL = 3, 12
@@ -40,7 +34,7 @@ class Entry(NamedTuple):
     line: int
 
     @property
-    def source(self) -> Source | None:
+    def source(self) -> frames.Source | None:
         """The source of its file; None where there is none."""
         return source_of_file(self.code.co_filename)
 
@@ -74,7 +68,7 @@ class Entry(NamedTuple):
     def place(self) -> Place:
         """As reports show it."""
         node = self.node
-        return line_in_code(self.code, self.line) if node is None else place_in_code(self.code, node)
+        return frames.line_in_code(self.code, self.line) if node is None else place_in_code(self.code, node)
 
     @property
     def devices(self) -> dict[str, str]:
@@ -106,7 +100,7 @@ def stack() -> Stack:
         code = frame.f_code
         known = _user.get(id(code))
         if known is None:
-            known = _user[id(code)] = is_user_code(code, frame.f_globals.get("__name__")), code
+            known = _user[id(code)] = frames.is_user_code(code, frame.f_globals.get("__name__")), code
         if known[0]:
             if (id(code), frame.f_lasti) not in _devices and can_read(frame):
                 devices = {key: one for key, one in frame.f_globals.items() if isinstance(one, (str, torch.device))}
@@ -195,3 +189,52 @@ def device_named(value: object) -> str | None:
 
 
 _DEVICE = len("cuda:128")
+
+
+# --- what happened there ------------------------------------------------------------------------------------
+
+
+class Kind(enum.Enum):
+    """What happened."""
+
+    CREATED = "created"
+    MOVED = "moved"
+    MODULE = "moved with its module"
+    LOADED = "loaded"
+    BATCH = "given by a loader"
+    STORED = "stored"
+    DEFAULT = "default device"
+
+
+_count = itertools.count(1)
+
+
+class Event:
+    """One thing that happened.
+
+    Attributes:
+        number: later events have larger ones.
+        by: what did it, as a report names it where the source does not: `torch.zeros`.
+        before: the device that a move was from.
+        after: the device where its tensors are; None where it leaves them where they are.
+        stack: the user's frames that were running.
+        source: the event of what it took its device from: a tensor that was moved, `x` of `device=x.device`, a part
+            of a batch.
+    """
+
+    __slots__ = ("after", "before", "by", "kind", "number", "source", "stack")
+
+    def __init__(
+        self, kind: Kind, by: str, stack: Stack, *, before: Any = None, after: Any = None, source: Event | None = None
+    ) -> None:
+        self.number = next(_count)
+        self.kind, self.by, self.stack = kind, by, stack
+        self.before, self.after, self.source = before, after, source
+
+    @property
+    def root(self) -> Event:
+        """The event that decided the device: that of `x`, if something was created with `device=x.device`."""
+        event = self
+        while event.kind is Kind.CREATED and event.source is not None:
+            event = event.source
+        return event

@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 import torch
 from torch import Tensor
 
-from devlint_guard.record.events import Event
+from devlint_guard.record.stacks import Event
 
 _C: Any = torch._C
 _address = _C._storage_address

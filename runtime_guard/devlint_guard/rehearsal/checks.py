@@ -243,24 +243,21 @@ def _addcmul(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     return common
 
 
-def _block_diag(plan: Plan, operands: Sequence[Operand]) -> torch.device:
-    """Follow TensorShape.cpp, block_diag."""
-    first = operands[0].device
-    for position, one in enumerate(operands):
-        if one.device != first:
-            words.refuse(
-                "torch.block_diag: input tensors must all be on the same device. "
-                f"Input 0 is on device {first} and input {position} is on device {one.device}"
-            )
-    return first
+def _where_the_first_is(refusal: Callable[[int, Operand, torch.device], Exception]) -> Rule:
+    """Return the rule that all tensors are where the first one is.
 
+    Args:
+        refusal: returns the exception for the first other tensor, by its position, itself, and the device of the first.
+    """
 
-def _set(plan: Plan, operands: Sequence[Operand]) -> torch.device:
-    """Follow Resize.h, checkSetStorage."""
-    own, source = operands[0].device, operands[-1].device
-    if own != source:
-        raise words.other_storage(own, source)
-    return own
+    def rule(plan: Plan, operands: Sequence[Operand]) -> torch.device:
+        own = operands[0].device
+        for position, one in enumerate(operands):
+            if one.device != own:
+                raise refusal(position, one, own)
+        return own
+
+    return rule
 
 
 def _foreach(plan: Plan, operands: Sequence[Operand]) -> torch.device:
@@ -341,15 +338,6 @@ def _packed(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     return operands[0].device
 
 
-def _nested(plan: Plan, operands: Sequence[Operand]) -> torch.device:
-    """Follow nested/NestedTensorUtils.h, wrap_tensor_node: the parts are concatenated."""
-    first = operands[0].device
-    for one in operands:
-        if one.device != first:
-            raise words.not_common("tensors", one.device, first, wrapper("cat"))
-    return first
-
-
 def _searchsorted(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     """Follow BucketizationUtils.h, searchsorted_pre_check."""
     common = _strict(plan, operands)
@@ -362,18 +350,6 @@ def _searchsorted(plan: Plan, operands: Sequence[Operand]) -> torch.device:
     return common
 
 
-def _segment_reduce(plan: Plan, operands: Sequence[Operand]) -> torch.device:
-    """Follow SegmentReduce.cpp, segment_reduce_kernel."""
-    own = operands[0].device
-    for one in operands:
-        if one.argument != "data" and one.device != own:
-            words.refuse(
-                f"Expected data.get_device() == {one.argument}_value.get_device() to be true, but got false.  (Could "
-                "this error message be improved?  If so, please report an enhancement request to PyTorch.)"
-            )
-    return own
-
-
 _BY_REGIME: Final[dict[Regime, Rule]] = {
     Regime.STRICT: _strict,
     Regime.ELEMENTWISE: _elementwise,
@@ -383,7 +359,8 @@ _BY_REGIME: Final[dict[Regime, Rule]] = {
 _NAMES: Final[dict[Rule, str]] = {
     _self_device: "copy _copy_from _to_copy fill _ctc_loss _ctc_loss_backward _local_scalar_dense resize_as"
     " linspace logspace",
-    _set: "set",
+    # Resize.h, checkSetStorage
+    _where_the_first_is(lambda _, one, own: words.other_storage(own, one.device)): "set",
     _index: "index",
     # TensorAdvancedIndexing.cpp, index_fill_: the value is moved, the index is not.
     lambda plan, operands: _together(plan, [one for one in operands if one.argument != "value"]): "index_fill",
@@ -391,15 +368,30 @@ _NAMES: Final[dict[Rule, str]] = {
     _addcmul: "addcmul addcdiv",
     _same: "mse_loss smooth_l1_loss binary_cross_entropy",
     lambda plan, operands: _elementwise(plan, operands[::-1]): "rsub",
-    _block_diag: "block_diag",
+    # TensorShape.cpp, block_diag
+    _where_the_first_is(
+        lambda position, one, own: words.refusal(
+            "torch.block_diag: input tensors must all be on the same device. "
+            f"Input 0 is on device {own} and input {position} is on device {one.device}"
+        )
+    ): "block_diag",
     _masked_fill: "masked_fill",
     _where: "where",
     _together: "_scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_attention_math",
     _matrix_with_vector: "mv",
-    _nested: "_nested_tensor_from_tensor_list",
+    # nested/NestedTensorUtils.h, wrap_tensor_node: the parts are concatenated.
+    _where_the_first_is(
+        lambda _, one, own: words.not_common("tensors", one.device, own, wrapper("cat"))
+    ): "_nested_tensor_from_tensor_list",
     _solve: "cholesky_solve",
     _searchsorted: "searchsorted",
-    _segment_reduce: "segment_reduce",
+    # SegmentReduce.cpp, segment_reduce_kernel
+    _where_the_first_is(
+        lambda _, one, own: words.refusal(
+            f"Expected data.get_device() == {one.argument}_value.get_device() to be true, but got false.  (Could this "
+            "error message be improved?  If so, please report an enhancement request to PyTorch.)"
+        )
+    ): "segment_reduce",
 }
 _BY_HAND: Final = {name: rule for rule, names in _NAMES.items() for name in names.split()}
 """The rules by the name of an overload, or by the base name of an operator."""

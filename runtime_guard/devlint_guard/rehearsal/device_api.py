@@ -13,20 +13,10 @@ from typing import Any, Final
 import torch
 
 from devlint_guard.program.replacements import Replacements
-from devlint_guard.rehearsal import generators, mps
+from devlint_guard.rehearsal import generators, machine, mps
 from devlint_guard.rehearsal.kinds import CUDA, MPS
 from devlint_guard.rehearsal.labels import memory_on
-from devlint_guard.rehearsal.machine import (
-    MACHINE,
-    check_index,
-    count,
-    current,
-    index_of,
-    is_available,
-    numbered,
-    set_current,
-    start,
-)
+from devlint_guard.rehearsal.machine import MACHINE, check_index, count, current, index_of, numbered, set_current, start
 
 _torch: Any = torch
 _C: Any = torch._C
@@ -285,16 +275,15 @@ def _install_runtime(replaced: Replacements, module: Any) -> None:
         replaced.add(_C, f"_{MACHINE.name}_{name}", _own(function))
     functions: dict[str, Any] = {
         "_is_compiled": _returns(True),
-        "is_available": is_available,
+        "is_available": machine.is_available,
         "device_count": count,
         "_lazy_init": start,
         "_is_in_bad_fork": lambda: MACHINE.is_bad_fork,
         "_exchange_device": _exchange,
         "_maybe_exchange_device": _maybe_exchange,
         "is_current_stream_capturing": _returns(False),
-        "memory_summary": _returns(""),
         "mem_get_info": _returns(_FREE_AND_ALL),
-        "list_gpu_processes": _returns(""),
+        **dict.fromkeys(("memory_summary", "list_gpu_processes"), _returns("")),
         **{one.__name__: one for one in (Stream, Event, current_stream, default_stream, set_stream)},
     }
     memory = [module.memory] if hasattr(module, "memory") else []  # XPU has none before torch 2.6

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
-from devlint_guard.record.events import Event
+from devlint_guard.record.stacks import Event
 from devlint_guard.record.storages import PLACES, PLAIN, Place, Storages, storage_of
 from devlint_guard.rehearsal import words
 from devlint_guard.rehearsal.kinds import CUDA
@@ -36,10 +36,11 @@ CPU: Final = torch.device("cpu")
 _entries = PLACES.entries
 _pinned: Storages[bool] = Storages()
 
-_devices: set[torch.device] = set()
+devices: set[torch.device] = set()
 """The devices that labels have been given for."""
 
-_wrappers: Any = WeakIdKeyDictionary()
+wrappers: Any = WeakIdKeyDictionary()
+"""The tensors that are known to have no memory of their own, and the devices of them."""
 
 
 def real_device(tensor: Tensor) -> torch.device:
@@ -141,35 +142,25 @@ def is_pinned(tensor: Tensor) -> bool:
 
 def put_wrapper(tensor: Tensor, device: torch.device) -> Tensor:
     """Give a tensor without memory of its own a label, and return the tensor."""
-    _wrappers[tensor] = device
+    wrappers[tensor] = device
     _note(device)
     return tensor
 
 
 def _note(device: torch.device) -> None:
-    if device not in _devices:
-        _devices.add(device)
+    if device not in devices:
+        devices.add(device)
         JOURNAL.write(PLACED, device.type)
-
-
-def are_apart() -> bool:
-    """Whether anything has been off the CPU in this process."""
-    return bool(_devices - {CPU})
 
 
 def used_gpu() -> bool:
     """Whether anything has been on a device of the machine, in this process or in a child."""
-    return any(one.type == MACHINE.name for one in _devices) or MACHINE.name in JOURNAL.read(PLACED)
-
-
-def is_wrapper(tensor: Tensor) -> bool:
-    """Whether a tensor is known to have no memory of its own."""
-    return tensor in _wrappers
+    return any(one.type == MACHINE.name for one in devices) or MACHINE.name in JOURNAL.read(PLACED)
 
 
 def off_cpu() -> set[int] | None:
     """Return the addresses of all memory off the CPU; None if there are tensors without memory."""
-    if len(_wrappers):
+    if len(wrappers):
         return None
     off = {address: reference for address, (reference, place) in _entries.copy().items() if place.label is not None}
     return {address for address, reference in off.items() if not _Storage._expired(reference)}
@@ -177,10 +168,10 @@ def off_cpu() -> set[int] | None:
 
 def forget() -> None:
     """Drop all labels."""
-    _wrappers.clear()
+    wrappers.clear()
     PLACES.change(lambda place: Place(None, place.origin))
     _pinned.forget()
-    _devices.clear()
+    devices.clear()
 
 
 def _inside(tensor: Tensor) -> tuple[Tensor, ...]:
@@ -205,7 +196,7 @@ def _inside(tensor: Tensor) -> tuple[Tensor, ...]:
 
 def _of_wrapper(tensor: Tensor) -> torch.device:
     """Return the device that a wrapper was given, or that of the first tensor inside of it."""
-    told = getattr(tensor, "fake_device", None) or _wrappers.get(tensor)
+    told = getattr(tensor, "fake_device", None) or wrappers.get(tensor)
     if told is not None:
         return told  # type: ignore[no-any-return]
     flatten = getattr(type(tensor), "__tensor_flatten__", None)

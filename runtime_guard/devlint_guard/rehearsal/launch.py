@@ -22,9 +22,9 @@ from devlint_guard.rehearsal.trial import Trial
 from devlint_guard.rehearsal.unjudged import ERROR, JOURNAL, UNJUDGED, Stopped
 from devlint_guard.rehearsal.verdict import show, stopping, would_raise
 from devlint_guard.report.files import write
-from devlint_guard.report.markup import counted
 from devlint_guard.report.ranks import path_of_rank
 from devlint_guard.report.record import Record, Rehearsal, machine
+from devlint_guard.report.summary import counted
 from devlint_guard.session import Guard
 
 

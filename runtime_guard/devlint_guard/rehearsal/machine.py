@@ -137,7 +137,7 @@ def start() -> None:
     if MACHINE.visible is None:
         MACHINE.visible = count()
     if not MACHINE.visible:
-        raise words.no_devices(MACHINE.kind)
+        raise RuntimeError(words.NO_DEVICES[MACHINE.kind])
     MACHINE.is_started = True
     _note_started(True)
     MACHINE.used()

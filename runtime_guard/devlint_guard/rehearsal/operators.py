@@ -21,8 +21,8 @@ from torch.nn import Parameter
 
 from devlint_guard.program.uncompiled import UncompiledMode, uncompiled
 from devlint_guard.record import recorder
-from devlint_guard.record.events import Event
 from devlint_guard.record.recorder import RECORD, flat
+from devlint_guard.record.stacks import Event
 from devlint_guard.record.storages import PLACES, UNKNOWN, Place
 from devlint_guard.rehearsal import checks, generators, labels
 from devlint_guard.rehearsal.aside import ASIDE
@@ -180,7 +180,11 @@ def _run_any(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
             return _compose(plan, _python_kernel(plan, operands), args, kwargs)
         if checks.is_composed(plan, operands):
             return _compose(plan, plan.composition, args, kwargs)
-        target = _judge(plan, operands, args) if operands else None
+        try:
+            target = checks.judge(plan, operands, args) if operands else None
+        except Exception as error:
+            MARKS.refused, RECORD.refused = error, [one.tensor for one in operands]
+            raise
         if target is not None and target != ANYWHERE:
             for one in operands:
                 if one.device == ANYWHERE:  # a helper tensor is where the tensors are that it meets
@@ -221,15 +225,6 @@ def _draw(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any], device: torch
     elif kwargs.get("generator") is None:
         kwargs = {**kwargs, "generator": own}
     return plan.run(*args, **kwargs)
-
-
-def _judge(plan: Plan, operands: list[Operand], args: Sequence[Any]) -> torch.device:
-    try:
-        return checks.judge(plan, operands, args)
-    except Exception as error:
-        MARKS.refused = error
-        RECORD.refused = [one.tensor for one in operands]
-        raise
 
 
 def _python_kernel(plan: Plan, operands: Sequence[Operand]) -> Any:
@@ -342,11 +337,11 @@ def _run_for_subclass(func: Any, types: Sequence[type], args: Sequence[Any], kwa
     with _Watching() as watching:
         result = func(*args, **kwargs)
     makes_tensors = any(one.alias_info is None and "Tensor" in str(one.type) for one in func._schema.returns)
-    if watching.has_seen or not makes_tensors or not labels.are_apart():
+    if watching.has_seen or not makes_tensors or not labels.devices - {CPU}:
         return result
     plan = Plan(func)
     operands = plan.operands(args, kwargs)
-    if not any(labels.is_wrapper(one.tensor) for one in operands):
+    if not any(one.tensor in labels.wrappers for one in operands):
         names = ", ".join(sorted({kind.__name__ for kind in types}))
         UNJUDGED.note(f"{plan.name} takes tensors of the class {names}")
         devices = {one.device for one in operands}

@@ -11,20 +11,9 @@ from torch import Tensor
 
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.record.recorder import RECORD
-from devlint_guard.rehearsal import words
+from devlint_guard.rehearsal import labels, words
 from devlint_guard.rehearsal.kinds import MPS
-from devlint_guard.rehearsal.labels import (
-    CPU,
-    check_type,
-    is_pinned,
-    label,
-    pin,
-    put,
-    put_wrapper,
-    seen_device,
-    storage_label,
-    type_name,
-)
+from devlint_guard.rehearsal.labels import CPU, is_pinned, label, put, seen_device, storage_label, type_name
 from devlint_guard.rehearsal.machine import MACHINE, numbered, resolve, start
 from devlint_guard.rehearsal.operators import marked
 from devlint_guard.requirement import is_full
@@ -145,7 +134,7 @@ class _Move(torch.autograd.Function):
 
 
 def _copied(tensor: Tensor, device: torch.device, options: dict[str, Any]) -> Tensor:
-    check_type(options.get("dtype", tensor.dtype), device)
+    labels.check_type(options.get("dtype", tensor.dtype), device)
     with marked():
         return torch.ops.aten._to_copy.default(tensor, device=device, **options)  # type: ignore[no-any-return]
 
@@ -244,7 +233,7 @@ def _make_wrapper_subclass(*args: Any, **kwargs: Any) -> Any:
         args = (*args[:_DEVICE_OF_WRAPPER], CPU, *args[_DEVICE_OF_WRAPPER + 1 :])
     elif device.type == MACHINE.name:
         kwargs["device"] = CPU
-    return put_wrapper(_Base._make_wrapper_subclass(*args, **kwargs), device)
+    return labels.put_wrapper(_Base._make_wrapper_subclass(*args, **kwargs), device)
 
 
 def _set(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -290,4 +279,4 @@ def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
     start()
     if MACHINE.kind is MPS:  # Memory.cpp, _pin_memory: its memory is that of a device
         raise words.other_storage(CPU, numbered(0))
-    return self if is_pinned(self) else pin(self.detach().clone().requires_grad_(self.requires_grad))
+    return self if is_pinned(self) else labels.pin(self.detach().clone().requires_grad_(self.requires_grad))

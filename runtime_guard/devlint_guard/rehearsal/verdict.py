@@ -43,12 +43,11 @@ def stopping() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        text, found = str(error), error.__traceback__
+        text = str(error)
         is_native = re.search(_OF_THE_CPU.format(MACHINE.kind), text) is not None
-        while found is not None and found.tb_next is not None:
-            found = found.tb_next
-        if found is not None and (is_native or (uses_own_backend() and "gloo" in text.lower())):
-            UNJUDGED.stop(f"this on the CPU ({text.splitlines()[0].partition('. ')[0]})", found.tb_frame)
+        *_, frame = (None, *(frame for frame, _ in traceback.walk_tb(error.__traceback__)))
+        if is_native or (uses_own_backend() and "gloo" in text.lower()):
+            UNJUDGED.stop(f"this on the CPU ({text.splitlines()[0].partition('. ')[0]})", frame)
         raise
 
 

@@ -52,16 +52,12 @@ def invalid_ordinal(kind: Kind, index: int, count: int) -> Exception:
     return _CudaError(f"CUDA error: invalid device ordinal\n{hint}{_ASYNCHRONOUS}")
 
 
-_NO_DEVICES: Final = {
+NO_DEVICES: Final = {
     CUDA: "No CUDA GPUs are available",
     MPS: "The MPS backend is supported on macOS 14.0+. Current OS version can be queried using `sw_vers`",
     XPU: "No XPU devices are available.",
 }
-
-
-def no_devices(kind: Kind) -> Exception:
-    """Return the exception for the use of a type of devices on a machine without devices."""
-    return RuntimeError(_NO_DEVICES[kind])
+"""What is said of the use of a type of devices on a machine without devices."""
 
 
 _NAMES: Final = {

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import html
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from devlint_guard.finding import Change, Finding, Operand, Role, Step, ranks_named
+from devlint_guard.finding import Change, Finding, Operand, Place, Role, Step, ranks_named
 from devlint_guard.program.frames import source_line
-from devlint_guard.report.markup import at, bytes_of, chip, colour, counted, escape, marked, spread_of, stack
+from devlint_guard.program.quoting import printable_lines
 from devlint_guard.report.record import Allowed, Direction, Held, Part, Record, Rehearsal, Transfer, machine
-from devlint_guard.report.summary import described, repeated, unseen, waits_of, when
+from devlint_guard.report.summary import counted, described, repeated, unseen, waits_of, when
 
 _STYLE = Path(__file__).with_name("page.css")
 
@@ -96,8 +99,7 @@ def _weights(roots: Sequence[Part]) -> str:
     if not spread:
         return ""
     items = "".join(
-        f'<li><span class="chip {colour(device)}">{escape(device)}</span> '
-        f"{bytes_of(size)}{' without data' if device == 'meta' else ''}</li>"
+        f"<li>{chip(device)} {bytes_of(size)}{' without data' if device == 'meta' else ''}</li>"
         for device, size in sorted(spread.items())
     )
     return f'{stack(spread, "weights")}\n<ul class="legend">{items}</ul>\n'
@@ -220,10 +222,11 @@ def _step(step: Step) -> str:
 
 
 def _allowances(allowed: Sequence[Allowed]) -> str:
+    none = '<span class="soft">none given</span>'
     rows = "".join(
         f'<tr><td class="code">{escape(one.finding.code)}</td><td>{marked(one.finding.message)}'
         f'<span class="soft">{"" if one.finding.place is None else f" {escape(at(one.finding.place))}"}</span></td>'
-        f'<td class="number">{one.finding.count}</td><td>{escape(one.reason) or _NO_REASON}</td></tr>'
+        f'<td class="number">{one.finding.count}</td><td>{escape(one.reason) or none}</td></tr>'
         for one in allowed
     )
     if not rows:
@@ -231,9 +234,6 @@ def _allowances(allowed: Sequence[Allowed]) -> str:
     heads = "<thead><tr><th>code</th><th>finding</th><th>times</th><th>reason</th></tr></thead>"
     table = f'<div class="card scroll"><table class="allowed">{heads}<tbody>{rows}</tbody></table></div>'
     return _section("allowed", "Allowed", table, str(len(allowed)))
-
-
-_NO_REASON = '<span class="soft">none given</span>'
 
 
 # --- the ledger: a row with a bar for each line ---------------------------------------------------------------
@@ -348,3 +348,72 @@ def _run(record: Record) -> str:
     if not rows:
         return ""
     return _section("run", "Options", f'<div class="card"><table class="options">{rows}</table></div>')
+
+
+# --- pieces: text, devices in their colours, sizes ----------------------------------------------------------
+
+
+_FIRST_COLOUR = {"cuda": 0, "xpu": 3, "mps": 4}
+_COLOURS = 6
+
+
+def colour(device: str) -> str:
+    """The style of a device, the one that devlint's other pages have for it."""
+    kind, _, index = device.partition(":")
+    if device in ("cpu", "meta"):
+        return device
+    if not re.fullmatch(r"[a-z]+(:\d{1,4})?", device):
+        return "several"
+    return f"a{(_FIRST_COLOUR.get(kind, _COLOURS - 1) + int(index or 0)) % _COLOURS}"
+
+
+def chip(device: str) -> str:
+    """A device in its colour."""
+    return f'<span class="chip {colour(device)}">{escape(device)}</span>'
+
+
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def bytes_of(size: int) -> str:
+    """A number of bytes for people: `1.5 kB`."""
+    value, unit = float(size), 0
+    while value >= 1000 and unit < len(_UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{value:.0f} {_UNITS[unit]}" if unit == 0 or value >= 100 else f"{value:.1f} {_UNITS[unit]}"
+
+
+def escape(text: str) -> str:
+    """Text as HTML, quoted, so that it can only be read."""
+    return html.escape(printable_lines(text))
+
+
+def marked(text: str) -> str:
+    """A sentence as HTML, with what stands between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
+def stack(spread: Counter[str], kind: str) -> str:
+    """A bar with a stretch for each device."""
+    total = sum(spread.values()) or 1
+    stretches = "".join(
+        f'<i class="{colour(device)}" style="width:{100 * size / total:.2f}%" '
+        f'title="{escape(device)}: {bytes_of(size)}"></i>'
+        for device, size in sorted(spread.items())
+    )
+    return f'<span class="stack {kind}" aria-hidden="true">{stretches}</span>'
+
+
+def spread_of(held: Iterable[Held]) -> Counter[str]:
+    """How many bytes are on each device."""
+    spread: Counter[str] = Counter()
+    for one in held:
+        # An empty tensor is somewhere, too.
+        spread[one.device] += max(one.bytes, 1)
+    return spread
+
+
+def at(place: Place) -> str:
+    """`train.py:3 in train`."""
+    inside = f" in {place.function}" if place.function and place.function != "<module>" else ""
+    return f"{place.file}:{place.line}{inside}"

@@ -46,8 +46,14 @@ def unseen(record: Record, command: str = "devlint rehearse") -> str:
 def described(program: Program, steps: int) -> str:
     """`train.py --epochs 1: finished after 12.3 s, 40 steps`."""
     command = shlex.join([program.script, *program.arguments])
-    counted = f", {steps} {'step' if steps == 1 else 'steps'}" if steps else ""
-    return f"{command}: {program.ended} after {duration(program.seconds)}{counted}"
+    taken = f", {counted(steps, 'step')}" if steps else ""
+    return f"{command}: {program.ended} after {duration(program.seconds)}{taken}"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 copy`, `2 copies`."""
+    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{number} {noun if number == 1 else plural}"
 
 
 def duration(seconds: float) -> str:

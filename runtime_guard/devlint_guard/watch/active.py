@@ -13,6 +13,7 @@ from collections.abc import Callable, Container, Mapping
 from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
+from torch._C._dynamo import eval_frame
 from torch.compiler import is_dynamo_compiling
 from torch.nn import Module
 from torch.optim import Optimizer
@@ -22,7 +23,7 @@ from devlint_guard.program.naming import Roots, paths_of_modules
 from devlint_guard.program.uncompiled import uncompiled
 from devlint_guard.program.undisturbed import Undisturbed
 from devlint_guard.requirement import FULL, is_full
-from devlint_guard.watch import compiled, interpose
+from devlint_guard.watch import interpose
 from devlint_guard.watch.entry import COMPARED, Mismatch, may_be_certain
 from devlint_guard.watch.steps import SPACING, Steps
 
@@ -96,7 +97,7 @@ def add(entry: Entry) -> None:
             _hooks.append(register_optimizer_step_pre_hook(_before_step).remove)
             _hooks.append(register_optimizer_step_post_hook(_after_step).remove)
             if not is_full():
-                _hooks.append(compiled.tell(_stop))
+                _hooks.append(_tell_of_compiled(_stop))
         refresh()
 
 
@@ -237,3 +238,33 @@ def _after_step(optimizer: Optimizer, args: tuple[Any, ...], kwargs: Mapping[str
     for receiver, _ in _looking:
         with Undisturbed(receiver.step_back):
             receiver.optimizer_stepped()
+
+
+# --- compiled code, beside which older releases of torch let no guard look on -------------------------------
+
+_set: Callable[[Any], Any] = eval_frame.set_eval_frame
+
+
+def _tell_of_compiled(begins: Callable[[], object]) -> Callable[[], None]:
+    """Calls a function once, before compiled code next runs in any thread; returns what ends that.
+
+    All of them hand a frame to Dynamo by one function, which is called whenever compiled code begins or ends.
+    """
+
+    def told(callback: Any) -> Any:
+        if callable(callback):  # with None and False, Dynamo compiles nothing
+            end()
+            begins()
+        return _set(callback)
+
+    def end() -> None:
+        _put_setter(told, _set)
+
+    _put_setter(_set, told)
+    return end
+
+
+def _put_setter(before: object, after: object) -> None:
+    for module in (eval_frame, sys.modules.get("torch._dynamo.eval_frame")):
+        for name in [name for name, value in vars(module).items() if value is before] if module else ():
+            setattr(module, name, after)

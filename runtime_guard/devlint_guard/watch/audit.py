@@ -1,4 +1,4 @@
-"""What modules show before they are called: tensors and modules that a move did not reach.
+"""What modules show before they are called, and optimizers before a step: tensors that a move did not reach.
 
 The modules that a guard is given are looked through on entry; others, in the first steps, when a program calls them and
 no other module does. Most of these findings are suspects, because the program may never combine the odd tensor with
@@ -10,16 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import FrameType
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import Module
+from torch.optim import Optimizer
+from torch.optim import optimizer as _hooks
 
-from devlint_guard.advise.astray import register_as_buffer
+from devlint_guard.advise.left_behind import MOVE_FIRST, order_of, register_as_buffer
 from devlint_guard.explain.operands import Scene, describe
-from devlint_guard.finding import Finding, Operand
+from devlint_guard.finding import Finding, Operand, Role
 from devlint_guard.program.frames import sites_above
-from devlint_guard.program.naming import Roots, module_path, paths_of_modules, role_in
+from devlint_guard.program.naming import Roots, module_path, name_of, paths_of_modules, role_in
 from devlint_guard.program.stored import dictionary_of, modules_in, plain_tensors, registered_in
 from devlint_guard.watch.entry import compared_tensors, devices_by_size, has_data, is_certain, is_free
 from devlint_guard.watch.sentences import ties_among
@@ -133,3 +136,74 @@ def _finding(
     met = (replace(operands[0], blamed=True), *operands[1:])
     kind = type(module).__name__
     return Finding(code, message, module=path, module_class=kind, operands=met, help=remedies, suspect=suspect)
+
+
+# --- optimizers ---------------------------------------------------------------------------------------------
+
+
+def state_elsewhere(optimizer: Optimizer, frame: FrameType, roots: Roots) -> Iterator[Finding]:
+    """State that is elsewhere than its parameter, where a frame calls the step.
+
+    Optimizers that are not PyTorch's may keep it where they like.
+    """
+    for parameter, state in optimizer.state.items():
+        if not isinstance(parameter, Tensor) or not isinstance(state, dict) or parameter.grad is None:
+            continue
+        for key, value in state.items():
+            if isinstance(value, Tensor) and not is_free(value) and value.device != parameter.device:
+                scene = Scene.of(sites_above(frame), roots)
+                owner = name_of(parameter, scene.roots).qualified or "a parameter"
+                name, path = f"{key!r} of {owner}", f"{owner}:{key}"
+                blamed = Operand(name, Role.OPTIMIZER_STATE, str(value.device), describe(value), path)
+                other = Operand(owner, Role.PARAMETER, str(parameter.device), describe(parameter), owner)
+                history, changes = order_of(scene, parameter, value) or ((), ())
+                yield Finding(
+                    "DEV602" if not (has_data(value) and has_data(parameter)) else "DEV206",
+                    f"the optimizer's {blamed.name} is on {blamed.device}, the parameter on {other.device}",
+                    place=scene.place,
+                    module_class=type(optimizer).__name__,
+                    operands=(replace(blamed, history=history, blamed=True), other),
+                    help=(MOVE_FIRST,),
+                    changes=changes,
+                    suspect=not _is_of_pytorch(optimizer),
+                )
+                return
+
+
+def mixes_nothing(optimizer: Optimizer) -> bool:
+    """Whether a step without a closure is known to combine only tensors that are on one device.
+
+    PyTorch's own optimizers compute a parameter from its gradient and its state. Options may be tensors, too, and what
+    hooks do is not known; where there is no state yet the step will make it.
+    """
+    return (
+        _is_of_pytorch(optimizer)
+        and len(_hooks._global_optimizer_pre_hooks) == len(_hooks._global_optimizer_post_hooks) == 1
+        and not (optimizer._optimizer_step_pre_hooks or optimizer._optimizer_step_post_hooks)
+        and all(_is_together(group, optimizer.state) for group in optimizer.param_groups)
+    )
+
+
+def _is_together(group: dict[str, Any], states: Any) -> bool:
+    for name, option in group.items():
+        for value in option if isinstance(option, tuple) else (option,):
+            if name != "params" and value.__class__ not in _OPTIONS:
+                return False
+    for parameter in group["params"]:
+        gradient = parameter.grad
+        if gradient is None:
+            continue
+        device, state = parameter.device, states.get(parameter)
+        if not state or gradient.device != device:
+            return False
+        for value in state.values():
+            if isinstance(value, Tensor) and value.device != device and not is_free(value):
+                return False
+    return True
+
+
+_OPTIONS = frozenset({float, int, bool, str, type(None)})
+
+
+def _is_of_pytorch(optimizer: Optimizer) -> bool:
+    return type(optimizer).__module__.startswith("torch.optim.")

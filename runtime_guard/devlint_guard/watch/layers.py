@@ -15,9 +15,9 @@ from devlint_guard.record import installed
 from devlint_guard.record.recorder import RECORD
 from devlint_guard.watch import scopes, unseen
 from devlint_guard.watch.all_on_cpu import are_all_on_cpu, at_next_line
+from devlint_guard.watch.audit import mixes_nothing
 from devlint_guard.watch.ledger import Ledger
 from devlint_guard.watch.operators import OperatorMode, Sink
-from devlint_guard.watch.optimizers import mixes_nothing
 from devlint_guard.watch.steps import Steps
 
 _lock = threading.RLock()
