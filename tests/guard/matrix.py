@@ -32,8 +32,8 @@ USED = frozenset(
 )
 """The packages of the extra `test` that the guard's tests use; torch is pinned by the caller."""
 
-OLDER = (((2, 6), "transformers<5"),)
-"""For releases below the first, requirements that hold the newest release of a package that runs with them."""
+OLDER = {"transformers": ((2, 6), "transformers<5")}
+"""By the names of packages: the first release of torch that the newest one runs with, and what older ones need."""
 
 KNOWN = (
     ((2, 10), "test_distributed_modules", "`fully_shard` does not run on the CPU"),
@@ -78,10 +78,11 @@ class Row:
         return next((why for below, name, why in KNOWN if self.release < below and re.search(name, failed)), "")
 
 
-def requirements(extra: Iterable[str]) -> list[str]:
-    """Return the requirements of the extra `test` that the guard's tests use."""
+def requirements(extra: Iterable[str], release: tuple[int, ...]) -> list[str]:
+    """Return the requirements of the extra `test` that the guard's tests use, as they are for a release of torch."""
     wanted = {re.split(r"[^A-Za-z0-9._-]", one)[0].lower(): one for one in extra}
     assert wanted.keys() >= USED
+    wanted |= {name: one for name, (newest, one) in OLDER.items() if release < newest}
     return [one for name, one in wanted.items() if name in USED]
 
 
@@ -109,8 +110,7 @@ def _tested(version: str) -> Row:
         venv.create(place / "environment", with_pip=True)
         python = place / "environment" / ("Scripts" if os.name == "nt" else "bin") / "python"
         install = [str(python), *"-m pip install --quiet --no-cache-dir --no-compile".split(), f"torch=={version}"]
-        older = [one for below, one in OLDER if row.release < below]
-        wanted = ["--editable", str(REPOSITORY), *requirements(extra), *older]
+        wanted = ["--editable", str(REPOSITORY), *requirements(extra, row.release)]
         if subprocess.run([*install, *wanted], check=False).returncode:
             return row
         xml = place / "tests.xml"
