@@ -54,6 +54,7 @@ NEVER_WHILE_EXPLAINING = {
     "program.replacements": "replaces functions of torch",
     "record.factories": _RECORDS,
     "record.installed": _RECORDS,
+    "requirement": "runs before the guard is on",
     "record.moves": _RECORDS,
     "record.stores": _RECORDS,
     "record.stacks.Event.__init__": _RECORDS,

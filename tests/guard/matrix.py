@@ -28,7 +28,8 @@ from xml.etree import ElementTree
 from tests.conftest import REPOSITORY, read_toml
 
 USED = frozenset(
-    "accelerate hypothesis jsonschema lightning numpy packaging pytest pytest-timeout pytest-xdist transformers".split()
+    "accelerate hypothesis jsonschema lightning numpy packaging pydantic pytest pytest-timeout pytest-xdist "
+    "transformers".split()
 )
 """The packages of the extra `test` that the guard's tests use; torch is pinned by the caller."""
 

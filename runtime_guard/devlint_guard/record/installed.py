@@ -14,6 +14,7 @@ import torch
 from devlint_guard.program.replacements import Replacements
 from devlint_guard.record import factories, moves, stacks, stores
 from devlint_guard.record.recorder import RECORD
+from devlint_guard.requirement import is_full
 
 _lock = threading.RLock()
 _users = 0
@@ -30,7 +31,8 @@ def begin(*, is_whole: bool = False) -> None:
     with _lock:
         _users += 1
         if _users == 1:
-            if is_whole or not _has_compiled():
+            # Before torch 2.7, an export frees a weak reference to the storage of a tensor that it made once too often.
+            if is_whole or (is_full() and not _has_compiled()):
                 factories.install(_factories)
                 _replaced.around(torch, "compile", _compile)
             for part in (moves, stores):
