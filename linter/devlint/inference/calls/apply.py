@@ -8,7 +8,7 @@ from devlint.inference.calls.substitution import Substitution
 from devlint.inference.library.signatures import prove
 from devlint.inference.requirements.propagate import hand_on
 from devlint.inference.state.containers import append, set_item
-from devlint.inference.state.frame import LARGEST_CONDITION, Arguments, Frame
+from devlint.inference.state.frame import LARGEST_CONDITION, MOST_PASSED, Arguments, Frame
 from devlint.inference.state.moves import move, set_data
 from devlint.inference.state.where import PROCESS_STATE
 from devlint.inference.values.data import Effect, Summary
@@ -60,7 +60,7 @@ def apply(frame: Frame, summary: Summary, puts_in: Substitution, span: ir.Span) 
             frame.leave()
         return UNKNOWN
     kept = [each for each in holds if is_symbolic(each) and each.nodes <= LARGEST_CONDITION]
-    frame.state.passed = tuple(dict.fromkeys((*frame.state.passed, *kept)))
+    frame.state.passed = tuple(dict.fromkeys((*frame.state.passed, *kept)))[-MOST_PASSED:]
     for effect in objects:
         frame.heap.put(effect.owner, effect.field, effect.value)
     for effect in effects:

@@ -10,7 +10,7 @@ from devlint.inference.calls.items import own_method
 from devlint.inference.calls.knowledge import truth_of
 from devlint.inference.execute.run import block
 from devlint.inference.state.containers import one_element
-from devlint.inference.state.frame import LARGEST_CONDITION, Arguments, Frame, State
+from devlint.inference.state.frame import LARGEST_CONDITION, MOST_PASSED, Arguments, Frame, State
 from devlint.inference.state.where import PROCESS_STATE, default_device
 from devlint.inference.values.devices import scope
 from devlint.inference.values.folding import fold
@@ -56,7 +56,7 @@ def meet_again(first: State, second: State, test: Value, opposite: Value) -> Sta
     state = first if first.is_live else second
     left = test if first.is_live else opposite
     if state.is_live and is_symbolic(left) and left.nodes <= LARGEST_CONDITION and left not in state.passed:
-        state.passed = (*state.passed, left)
+        state.passed = (*state.passed, left)[-MOST_PASSED:]
     return state
 
 

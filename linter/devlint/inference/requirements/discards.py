@@ -44,7 +44,7 @@ def _is_held(frame: Frame, value: Value) -> bool:
 
 def settle(frame: Frame) -> None:
     """Add a finding for each discarded move of a symbol that the body has proved to be a tensor."""
-    for requirement in list(frame.requirements):
+    for requirement in list(frame.requirements.values()):
         if requirement.kind == DISCARDED and requirement.participants[0].subject in frame.kinds:
             one = requirement.participants[0]
             frame.findings[Finding(requirement, one, one)] = None

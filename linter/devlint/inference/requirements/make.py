@@ -47,8 +47,8 @@ def note(frame: Frame, requirement: Requirement) -> None:
     two = certain or broken_in_a_world(requirement)
     if two is None:
         if is_open(requirement) or requirement.kind == DISCARDED:  # `settle` knows more at the end
-            frame.requirements[requirement] = None
+            frame.demand(requirement)
     elif frame.oracle is not NOBODY:
-        frame.requirements[requirement] = None
+        frame.demand(requirement)
     elif not is_guarded(requirement):
         frame.findings[Finding(requirement, two[0], two[1], certain is None)] = None

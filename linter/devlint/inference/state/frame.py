@@ -31,6 +31,12 @@ if TYPE_CHECKING:
 MOST_QUESTIONS: Final = 120
 """How much one execution may ask."""
 
+MOST_REQUIREMENTS: Final = 160
+"""How many requirements one execution keeps for its callers."""
+
+MOST_PASSED: Final = 12
+"""How many tests behind branches that have left a state remembers: the last ones."""
+
 LARGEST_CONDITION: Final = 12
 """How large a test may be that a requirement remembers."""
 
@@ -317,7 +323,7 @@ class Frame:
         self.registers: list[Value] = [UNKNOWN] * (body.scope.registers + 1)
         self.answers: dict[Question, Answer] = {}
         self.kinds: dict[Value, None] = {}
-        self.requirements: dict[Requirement, None] = {}
+        self.requirements: dict[Requirement, Requirement] = {}
         self.findings: dict[Finding, None] = {}
         self.exits: list[Exit] = []
         self.loops: list[Loop] = []
@@ -344,6 +350,11 @@ class Frame:
     def repeats(self) -> bool:
         """Whether this point is reached any number of times."""
         return any(loop.repeats for loop in self.loops)
+
+    def demand(self, requirement: Requirement) -> None:
+        """Keep a requirement for the callers: of those that differ in the way to the operation alone, the first."""
+        if len(self.requirements) < MOST_REQUIREMENTS:
+            self.requirements.setdefault(requirement._replace(chain=()), requirement)
 
     def leave(self) -> None:
         """Leave the block: the following instructions are not reached."""

@@ -68,7 +68,7 @@ def outcome(frame: Frame) -> Summary:
     """Return the summary of an execution."""
     kinds = tuple([each for each in frame.kinds if _is_callers(each)])
     requirements = tuple(
-        [each for each in frame.requirements if each.kind != DISCARDED or is_open(each) or broken(each)]
+        [each for each in frame.requirements.values() if each.kind != DISCARDED or is_open(each) or broken(each)]
     )
     if not frame.exits:
         return Summary(requirements=requirements, kinds=kinds, is_endless=frame.is_endless)

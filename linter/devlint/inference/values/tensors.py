@@ -6,6 +6,9 @@ from typing import Final, final
 
 from devlint.inference.values.terms import DEEPEST, NONE, UNKNOWN, Value, all_fixed
 
+MOST_INSIDE: Final = 400
+"""How large a tuple may be, or alternatives together; what would be larger is unknown."""
+
 
 @final
 class Device(Value):
@@ -150,7 +153,7 @@ def pack(*items: Value) -> Value:
             nodes += each.nodes
             if isinstance(each, Tuple) and each.nesting >= nesting:
                 nesting = each.nesting + 1
-        if nesting > DEEPEST:
+        if nesting > DEEPEST or nodes > MOST_INSIDE:
             return UNKNOWN
         found = _tuples[items] = Tuple(items, nesting, nodes)
     return found
@@ -173,7 +176,7 @@ class Alternatives(Value):
 _alternatives: Final[dict[tuple[Value, ...], Alternatives]] = {}
 
 
-def alternatives(options: tuple[Value, ...]) -> Alternatives:
+def alternatives(options: tuple[Value, ...]) -> Value:
     """Return the alternatives of at least two different values; `join` decides which values may be alternatives."""
     ordered = tuple(sorted(options, key=_text))
     found = _alternatives.get(ordered)
@@ -181,6 +184,8 @@ def alternatives(options: tuple[Value, ...]) -> Alternatives:
         nodes = 1
         for each in ordered:
             nodes += each.nodes
+        if nodes > MOST_INSIDE:
+            return UNKNOWN
         found = _alternatives[ordered] = Alternatives(ordered, nodes)
     return found
 
