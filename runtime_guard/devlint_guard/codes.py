@@ -24,6 +24,7 @@ NAMES = {
     "DEV401": "data-parallel-device-ids",
     "DEV402": "distributed-device-ids",
     "DEV403": "collective-on-backend-without-device",
+    "DEV501": "sync-in-loop",
     "DEV505": "pin-device-tensor",
     "DEV601": "module-split-across-devices",
     "DEV602": "meta-tensor-in-computation",
