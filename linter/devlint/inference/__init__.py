@@ -63,11 +63,10 @@ class Inference:
 
 
 def check_text(text: str) -> list[str]:
-    """Return the reports on a program, each as its line, its code and its message."""
+    """Return the reports on a program, each as its line, its code and its message; no file is written."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "program.py"
-        path.write_text(text, encoding="utf-8")
-        project = Project(path.parent)
+        project = Project(Path(folder))
+        source = project.put(Path(folder) / "program.py", text.encode())
         codes = {f"DEV{number}": "" for number in range(100, 1000)}
-        found = Inference(project).diagnostics(project.source(path), codes)
+        found = Inference(project).diagnostics(source, codes)
     return [f"{one.place.line}: {one.code} {one.message}" for one in found]
