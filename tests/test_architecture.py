@@ -51,7 +51,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("devlint.inference.state",),
     ("devlint.inference.worlds",),
     ("devlint.inference.requirements",),
-    ("devlint.inference.library",),
+    ("devlint.inference.libraries",),
     ("devlint.inference.calls",),
     ("devlint.inference.execute",),
     ("devlint.inference.summaries",),

@@ -11,7 +11,7 @@ PACKAGES = (
     "calls",
     "entries",
     "execute",
-    "library",
+    "libraries",
     "requirements",
     "state",
     "summaries",

@@ -4,7 +4,7 @@ Each body is executed once, with symbols for the values of its callers (`execute
 summary (`summaries`), which each call applies to the caller's values (`calls`). An operation requires that its
 participants share a device (`requirements`). If two devices differ, in every world or in one that its conditions allow
 (`worlds`), the requirement is manifest; if a symbol is left, it goes up to the callers. The last callers are `entries`.
-`library` knows the functions of libraries, and `verdict` finds the broken rule. `solve` has the order of all steps.
+`libraries` knows the functions of libraries, and `verdict` finds the broken rule. `solve` has the order of all steps.
 
 Worked example. The body of `scaled` alone breaks nothing; its second caller breaks its requirement:
 

@@ -64,7 +64,7 @@ def tensor_of(astray: Astray) -> torch.Tensor | None:
 
 
 def moves_of(astray: Astray, module: nn.Module) -> Iterator[Advice]:
-    """The lines that may move a module, the best first: of the outermost running function, of what holds it as a whole.
+    """The lines that may move a module, best first: of the outermost running function, then of what holds it.
 
     At last the expression of the failing line that stands for the module is moved before that line.
     """

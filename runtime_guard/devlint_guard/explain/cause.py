@@ -128,7 +128,7 @@ def tensor_on(value: object, device: str) -> torch.Tensor | None:
     """The very tensor that an operator, or numpy, refused: a value, the last operand, or a part of a module.
 
     Args:
-        value: it, or what has it; UNKNOWN for a value that is gone.
+        value: the tensor, or an object that has it; UNKNOWN for a value that is gone.
         device: where the tensor is; of any number where only the type of the device is told.
     """
     if isinstance(value, torch.Tensor) and str(value.device) == device:

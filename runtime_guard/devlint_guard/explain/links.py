@@ -126,7 +126,7 @@ def likely(reader: Reader, nodes: Sequence[ast.expr], device: str) -> ast.expr |
 
 
 def may_be_on(reader: Reader, node: ast.expr, device: str) -> bool:
-    """Whether an expression is known to stand for tensors of which one is on a device."""
+    """Whether the reader knows that the value of an expression has a tensor on a device."""
     value = reader.value(node)
     if not device:
         return not isinstance(node, ast.Constant)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from devlint.frontend import ir
 from devlint.inference.calls.arguments import bound
 from devlint.inference.calls.substitution import Substitution
-from devlint.inference.library.signatures import prove
+from devlint.inference.libraries.signatures import prove
 from devlint.inference.requirements.propagate import hand_on
 from devlint.inference.state.containers import append, set_item
 from devlint.inference.state.frame import LARGEST_CONDITION, MOST_PASSED, Arguments, Frame

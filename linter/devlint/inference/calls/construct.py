@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from devlint.frontend import ir
 from devlint.inference.calls.attributes import read
-from devlint.inference.library.signatures import fitted, solve
+from devlint.inference.libraries.signatures import fitted, solve
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.where import default_device
 from devlint.inference.values.code import ClassCode

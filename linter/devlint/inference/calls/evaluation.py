@@ -7,13 +7,13 @@ from devlint.inference.calls.attributes import read
 from devlint.inference.calls.items import subscript
 from devlint.inference.calls.knowledge import truth_of
 from devlint.inference.calls.types import has_attribute, is_instance, type_value
-from devlint.inference.library.loading import collated
-from devlint.inference.library.tensors import device_of_data
+from devlint.inference.libraries.loading import collated
+from devlint.inference.libraries.tensors import device_of_data
 from devlint.inference.state.containers import get, has, length_of
 from devlint.inference.state.frame import Frame
 from devlint.inference.state.where import device_of, rank_of, source_of
 from devlint.inference.values.devices import meet, possible
-from devlint.inference.values.folding import ARITHMETIC, COMPARISONS, TEXTS, fold, is_several
+from devlint.inference.values.folding import ARITHMETIC, AUGMENTED, COMPARISONS, fold, is_several, is_text
 from devlint.inference.values.joins import either, join_all
 from devlint.inference.values.objects import Instance
 from devlint.inference.values.ranks import highest, product
@@ -48,8 +48,9 @@ def evaluate(frame: Frame, name: str, arguments: tuple[Value, ...], span: ir.Spa
     if name == "get":
         return get(frame, first, arguments[1], arguments[2])
     if name == "has":
-        is_text = isinstance(first, Constant) or (isinstance(first, Term) and first.operator in TEXTS)
-        return fold("contains", first, arguments[1]) if is_text else has(frame, first, arguments[1])
+        if isinstance(first, Constant) or is_text(first):
+            return fold("contains", first, arguments[1])
+        return has(frame, first, arguments[1])
     if name == "item":
         return subscript(frame, first, arguments[1], span)
     if name == "collated":
@@ -75,8 +76,8 @@ def evaluate(frame: Frame, name: str, arguments: tuple[Value, ...], span: ir.Spa
         return type_value(frame, first)
     if name in ARITHMETIC or name in COMPARISONS or name in ("neg", "@"):
         return combined(frame, name, list(arguments))
-    if name.endswith("=") and name[:-1] in (*ARITHMETIC, "@"):
-        return first if is_changed_in_place(first) else combined(frame, name[:-1], list(arguments))
+    if name in AUGMENTED:
+        return first if is_changed_in_place(first) else combined(frame, AUGMENTED[name], list(arguments))
     return fold(name, *arguments)
 
 

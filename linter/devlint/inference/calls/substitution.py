@@ -9,12 +9,12 @@ from devlint.inference.calls.attributes import read
 from devlint.inference.calls.evaluation import evaluate
 from devlint.inference.calls.items import iterated, subscript
 from devlint.inference.calls.knowledge import code_of, truth_of
-from devlint.inference.library.loading import item_of
+from devlint.inference.libraries.loading import item_of
 from devlint.inference.requirements.causes import attribute_of, unregistered
 from devlint.inference.state.containers import content, length_of
 from devlint.inference.state.frame import NOBODY, Frame, Oracle
 from devlint.inference.state.where import PROCESS_STATE, default_device, device_of, rank_of, source_of
-from devlint.inference.values.data import DISCARDED, LENGTH, TRUTH, Answer, Code, Participant, Question, Requirement
+from devlint.inference.values.data import DISCARDED, LENGTH, TRUTH, Answer, Participant, Question, Requirement
 from devlint.inference.values.folding import truth
 from devlint.inference.values.joins import join_all
 from devlint.inference.values.objects import (
@@ -83,8 +83,7 @@ class Substitution(Oracle):
             return length_of(self._frame, value)
         found, asked = code_of(self._frame, value), question.term
         if isinstance(asked, Symbol) and isinstance(value, (Bound, Method)) and found is not None:
-            is_own = value.receiver is self.value(asked.parent)
-            return Code(f"own {found.kind}", found.what) if is_own else found
+            return found._replace(is_own=value.receiver is self.value(asked.parent))
         return found
 
     def own_answer(self, question: Question) -> Answer:

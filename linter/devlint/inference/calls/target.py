@@ -9,10 +9,10 @@ from devlint.inference.calls.attributes import MOVES
 from devlint.inference.calls.construct import construct, construct_library, initialize
 from devlint.inference.calls.items import own_method, require_index, subscript
 from devlint.inference.calls.knowledge import code_of
-from devlint.inference.library.known import TOPICS
-from devlint.inference.library.modules import BASE, CONTAINERS
-from devlint.inference.library.signatures import apply as apply_signature
-from devlint.inference.library.table import CallSite, function_handler, method_handler
+from devlint.inference.libraries.known import TOPICS
+from devlint.inference.libraries.modules import BASE, CONTAINERS
+from devlint.inference.libraries.signatures import apply as apply_signature
+from devlint.inference.libraries.table import CallSite, function_handler, method_handler
 from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.frame import Arguments, Frame, State
 from devlint.inference.state.moves import havoc, moved
@@ -214,13 +214,12 @@ def _receiver(callee: Value) -> tuple[Value, str]:
 
 def call_code(frame: Frame, callee: Value, code: Code, arguments: Arguments, span: ir.Span) -> Value:
     """Call a symbol whose code the caller knows."""
-    kind, what = code.kind, code.what
+    kind, what, is_own = code
     receiver = _receiver(callee)[0]
-    if isinstance(callee, (Root, Symbol)) and not kind.startswith("own "):
+    if isinstance(callee, (Root, Symbol)) and not is_own:
         receiver = symbol(callee, RECEIVER)
-    kind = kind.removeprefix("own ")
     if kind == "several" and isinstance(what, tuple):
-        ways = [_calls_code(frame, callee, each, arguments, span) for each in what]
+        ways = [_way_of_code(frame, callee, each, arguments, span) for each in what]
         return branches(frame, ways, NONE)
     if isinstance(what, Body):
         around = symbol(callee, ENVIRONMENT_OF) if isinstance(callee, (Root, Symbol)) and what.around else NONE
@@ -242,7 +241,7 @@ def call_code(frame: Frame, callee: Value, code: Code, arguments: Arguments, spa
     return call_unknown(frame, "call", arguments, span)
 
 
-def _calls_code(frame: Frame, callee: Value, code: Code, arguments: Arguments, span: ir.Span) -> Callable[[], Value]:
+def _way_of_code(frame: Frame, callee: Value, code: Code, arguments: Arguments, span: ir.Span) -> Callable[[], Value]:
     return lambda: call_code(frame, callee, code, arguments, span)
 
 

@@ -10,14 +10,14 @@ from devlint.inference.calls.evaluation import combined
 from devlint.inference.calls.items import may_be_tensor, require_index, subscript
 from devlint.inference.calls.target import stays
 from devlint.inference.execute.names import load
-from devlint.inference.library.signatures import apply as apply_signature
+from devlint.inference.libraries.signatures import apply as apply_signature
 from devlint.inference.requirements.discards import discard
 from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.containers import append, content, elements, fill, has, one_element
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.stubs import TENSOR_CLASS
 from devlint.inference.values.data import ANYWHERE, HOST, ON_CPU, ON_HOST, Participant
-from devlint.inference.values.folding import COMPARISONS, TEXTS, fold
+from devlint.inference.values.folding import COMPARISONS, fold, is_text
 from devlint.inference.values.joins import join
 from devlint.inference.values.objects import DICT, LIST, MODULE, SET, Instance, Method
 from devlint.inference.values.ranks import highest
@@ -36,7 +36,6 @@ from devlint.inference.values.terms import (
     UNKNOWN,
     Constant,
     Symbol,
-    Term,
     Value,
     constant,
     is_symbolic,
@@ -299,8 +298,8 @@ def contains(frame: Frame, value: Value, owner: Value) -> Value:
     if isinstance(owner, Instance) and owner.kind == DICT:
         return has(frame, owner, value)
     if isinstance(owner, Constant) and isinstance(value, Constant):
-        is_text = isinstance(owner.value, str) and isinstance(value.value, str)
-        return constant(str(value.value) in str(owner.value)) if is_text else NUMBER
+        are_texts = isinstance(owner.value, str) and isinstance(value.value, str)
+        return constant(str(value.value) in str(owner.value)) if are_texts else NUMBER
     held = owner.items if isinstance(owner, Tuple) else None
     if held is None:
         kept = frame.heap.get(owner, ITEMS)
@@ -310,7 +309,7 @@ def contains(frame: Frame, value: Value, owner: Value) -> Value:
             return TRUE if value in held else FALSE
         if is_symbolic(value):
             return fold("or", *[fold("==", value, each) for each in held]) if held else FALSE
-    if isinstance(owner, Term) and (owner.operator in TEXTS or owner.operator.startswith("text ")):
+    if is_text(owner):
         return fold("contains", owner, value)
     top = root_of(owner)
     if top is not None and isinstance(value, Constant):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from devlint.inference.state.frame import Frame
 from devlint.inference.values import devices, ranks
-from devlint.inference.values.folding import ARITHMETIC, COMPARISONS
+from devlint.inference.values.folding import ARITHMETIC, COMPARISONS, is_text
 from devlint.inference.values.joins import earlier, either, join_all
 from devlint.inference.values.objects import (
     LIST,
@@ -124,9 +124,7 @@ def _of_term(frame: Frame, value: Term) -> Value:
         return either(parts[0], device_of(frame, parts[1]), device_of(frame, parts[2]))
     if name in ARITHMETIC or name in COMPARISONS or name == "neg":
         return devices.meet([device_of(frame, each) for each in parts], [rank_of(frame, each) for each in parts])
-    if name in ("format", "len", "not", "is", "asked", "isinstance", "has", "type_name", "contains") or name.startswith(
-        "text "
-    ):
+    if is_text(value) or name in ("len", "not", "is", "asked", "isinstance", "has", "contains"):
         return NO_DEVICE
     return term("device_of", value)
 

@@ -134,10 +134,12 @@ class Code(NamedTuple):
     Attributes:
         kind: "function", "bound", "class", "instance", "library", "library instance", "method" or "tensor".
         what: the `Body` or `ClassCode`, or the name of the class or function of a library.
+        is_own: whether the callee is an attribute of the object that it is bound to.
     """
 
     kind: str
     what: object
+    is_own: bool = False
 
 
 class Effect(NamedTuple):

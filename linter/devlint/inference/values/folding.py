@@ -72,8 +72,12 @@ OF_THE_HEAP: Final = frozenset(
     "device_of rank_of device_of_data len item attribute get has to isinstance hasattr type collated".split()
 )
 """Operations of terms that need a heap: `fold` keeps their terms."""
-TEXTS: Final = frozenset({"format", "device_type", "type_name"})
-"""Operations that give texts."""
+TEXT_METHOD: Final = "text "
+"""The prefix of the operation of a string method."""
+TEXTS: Final = frozenset({"format", "device_type", "type_name", *(TEXT_METHOD + name for name in TEXT_METHODS)})
+"""Operations on texts, or that give them."""
+AUGMENTED: Final = {f"{sign}=": sign for sign in (*ARITHMETIC, "@")}
+"""The operator of an augmented assignment, by its sign."""
 LARGEST: Final = 1 << 40
 """Numbers above it, and longer texts than `LONGEST`, are not computed."""
 LONGEST: Final = 200
@@ -96,6 +100,11 @@ def truth(value: Value) -> bool | None:
         then, orelse = truth(value.arguments[1]), truth(value.arguments[2])
         return then if then is orelse else None
     return None
+
+
+def is_text(value: Value) -> bool:
+    """Whether a term stands for the result of an operation on texts."""
+    return isinstance(value, Term) and value.operator in TEXTS
 
 
 def fold(name: str, *arguments: Value) -> Value:
@@ -142,7 +151,7 @@ def fold(name: str, *arguments: Value) -> Value:
         return _formatted(arguments)
     if name == "neg":
         return _spread(name, arguments) or _computed(operator.neg, name, arguments)
-    if name.startswith("text "):
+    if name.startswith(TEXT_METHOD):
         return _spread(name, arguments) or _text(name, arguments)
     if name in COMPARISONS:
         return _spread(name, arguments) or _compared(name, first, arguments[1])
@@ -266,7 +275,7 @@ def _contains(owner: Value, part: Value) -> Value:
 
 
 def _text(name: str, arguments: tuple[Value, ...]) -> Value:
-    method = name.removeprefix("text ")
+    method = name.removeprefix(TEXT_METHOD)
     if method not in TEXT_METHODS:
         return NUMBER
     values = [each.value for each in arguments if isinstance(each, Constant)]
@@ -313,8 +322,8 @@ def _same_device(name: str, one: Value, two: Value) -> Value:
 
 
 def _arithmetic(name: str, one: Value, two: Value) -> Value:
-    if name.endswith("=") and not is_symbolic(one):
-        return fold(name[:-1], one, two)
+    if name in AUGMENTED and not is_symbolic(one):
+        return fold(AUGMENTED[name], one, two)
     if isinstance(one, Constant) and isinstance(two, Constant):
         return _computed(ARITHMETIC[name], name, (one, two)) if name in ARITHMETIC else UNKNOWN
     if name == "+" and isinstance(one, Tuple) and isinstance(two, Tuple):
@@ -383,6 +392,3 @@ def _computed(function: Callable[..., Any], name: str, arguments: tuple[Value, .
     if is_long:
         return NUMBER
     return constant(found) if isinstance(found, (bool, int, float, complex, str, bytes)) else UNKNOWN
-
-
-__all__ = ["ARITHMETIC", "COMPARISONS", "TEXT_METHODS", "filled", "fold", "percent", "truth"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, product
 from typing import Final, final
 
-from devlint.inference.values.folding import COMPARISONS, OF_THE_HEAP, fold, truth
+from devlint.inference.values.folding import COMPARISONS, OF_THE_HEAP, fold, is_text, truth
 from devlint.inference.values.tensors import ACCELERATOR, Alternatives, Tensor, Tuple, alternatives, pack, tensor
 from devlint.inference.values.terms import (
     DEVICE,
@@ -135,7 +135,7 @@ class World:
 
 def _is_of_user(value: Value) -> bool:
     """Whether a user names a device here, as a whole or as a part of a text."""
-    if isinstance(value, Term) and (value.operator == "format" or value.operator.startswith("text ")):
+    if is_text(value):
         return speaks_of_choices(value)
     top = root_of(value)
     return top is not None and top.kind in (OPTION, INPUT)

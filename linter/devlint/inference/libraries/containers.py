@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from devlint.inference.library.table import CallSite, handles
+from devlint.inference.libraries.table import CallSite, handles
 from devlint.inference.state.containers import (
     any_value,
     append,
@@ -15,7 +15,7 @@ from devlint.inference.state.containers import (
     one_element,
     set_key,
 )
-from devlint.inference.values.folding import TEXT_METHODS, filled, fold
+from devlint.inference.values.folding import TEXT_METHOD, TEXT_METHODS, filled, fold
 from devlint.inference.values.joins import join
 from devlint.inference.values.objects import DICT, LIST, Instance
 from devlint.inference.values.tensors import Tuple, pack, row
@@ -172,4 +172,4 @@ def format_(call: CallSite) -> Value:
 @handles(*_register(("str",), " ".join(sorted(TEXT_METHODS))))
 def text_method(call: CallSite) -> Value:
     """Return the result of a string method."""
-    return fold(f"text {call.name}", call.receiver, *call.arguments.positional)
+    return fold(TEXT_METHOD + call.name, call.receiver, *call.arguments.positional)

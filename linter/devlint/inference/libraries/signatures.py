@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from devlint.frontend import ir
-from devlint.inference.library.rank_words import result_rank
+from devlint.inference.libraries.rank_words import result_rank
 from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.containers import elements, fill, get, side_by_side
 from devlint.inference.state.frame import Arguments, Frame
@@ -180,7 +180,7 @@ def _is_number(value: Value) -> bool:
     return isinstance(value, Instance) and value.kind in (LIST, SET, DICT, OBJECT)
 
 
-# --- what it requires and gives -------------------------------------------------------------------------------
+# --- requirements and results ---------------------------------------------------------------------------------
 
 
 def apply(
@@ -347,7 +347,7 @@ def prove(frame: Frame, value: Value) -> None:
         frame.kinds[value] = None
 
 
-# --- results --------------------------------------------------------------------------------------------------
+# --- devices and ranks of results -----------------------------------------------------------------------------
 
 
 def result(

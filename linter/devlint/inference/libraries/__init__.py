@@ -11,8 +11,8 @@ all.
 
 Worked example. A signature describes `torch.cat`; handlers describe `list.append` and `torch.cuda.is_available`:
 
-    >>> from devlint.inference.library import known
-    >>> from devlint.inference.library.table import function_handler
+    >>> from devlint.inference.libraries import known
+    >>> from devlint.inference.libraries.table import function_handler
     >>> function_handler("torch.cat") is None, function_handler("torch.cuda.is_available") is None
     (True, False)
     >>> from devlint.inference import check_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from devlint.frontend import ir
-from devlint.inference.library.table import CallSite, handles
+from devlint.inference.libraries.table import CallSite, handles
 from devlint.inference.state.containers import content, elements, fill, one_element
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.where import device_of, source_of

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from devlint.inference.library import containers, loading, modules, python, tensors
+from devlint.inference.libraries import containers, loading, modules, python, tensors
 
 TOPICS = (containers, loading, modules, python, tensors)

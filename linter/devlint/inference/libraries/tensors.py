@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from devlint.inference.library.python import ACCELERATORS, AVAILABLE
-from devlint.inference.library.signatures import prove
-from devlint.inference.library.table import CallSite, handles
+from devlint.inference.libraries.python import ACCELERATORS, AVAILABLE
+from devlint.inference.libraries.signatures import prove
+from devlint.inference.libraries.table import CallSite, handles
 from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.containers import elements, one_element
 from devlint.inference.state.frame import Frame

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from devlint.inference.library.table import CallSite, handles
+from devlint.inference.libraries.table import CallSite, handles
 from devlint.inference.state.containers import content, elements, fill, one_element, side_by_side
 from devlint.inference.state.frame import Arguments
 from devlint.inference.state.where import device_of

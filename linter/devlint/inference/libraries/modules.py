@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from devlint.inference.library.table import CallSite, handles
+from devlint.inference.libraries.containers import views
+from devlint.inference.libraries.table import CallSite, handles
 from devlint.inference.state.containers import any_value, append, content, elements, fill, keys, one_element, set_key
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.where import device_of_module, is_module, parts_of, registered, source_of
@@ -146,19 +147,7 @@ def append_(call: CallSite) -> Value:
     return call.receiver
 
 
-@handles(*[f"{name}:{verb}" for name in MAPPINGS for verb in ("keys", "values", "items")])
-def views(call: CallSite) -> Value:
-    """Return the keys, values or items of a mapping of modules."""
-    frame = call.frame
-    made = frame.make(LIST, call.span, NONE, call.name)
-    known = keys(frame, call.receiver)
-    if known is not None:
-        pairs = {"keys": [key for key, _ in known], "values": [value for _, value in known]}
-        fill(frame, made, pairs.get(call.name, [pack(key, value) for key, value in known]), True)
-    else:
-        value = any_value(frame, call.receiver)
-        frame.heap.put(made, ELEMENT, {"keys": NUMBER, "values": value}.get(call.name, pack(NUMBER, value)))
-    return made
+handles(*[f"{name}:{verb}" for name in MAPPINGS for verb in ("keys", "values", "items")])(views)
 
 
 @handles(f"{SEQUENTIAL}:__call__", f"{SEQUENTIAL}:forward")
