@@ -14,7 +14,7 @@ from devlint.inference.state.where import PROCESS_STATE
 from devlint.inference.values.data import Effect, Summary
 from devlint.inference.values.joins import join
 from devlint.inference.values.objects import Function, Instance
-from devlint.inference.values.tensors import Tensor, options
+from devlint.inference.values.tensors import Tensor, as_test, options
 from devlint.inference.values.terms import (
     APPENDED,
     BOTTOM,
@@ -48,7 +48,7 @@ def apply(frame: Frame, summary: Summary, puts_in: Substitution, span: ir.Span) 
         prove(frame, puts_in.value(each))
     requirements = [puts_in.requirement(each) for each in summary.requirements]
     value = puts_in.value(summary.returns)
-    holds = [puts_in.value(each) for each in summary.holds]
+    holds = [as_test(puts_in.value(each)) for each in summary.holds]
     objects = [_effect(puts_in, each) for each in summary.objects]
     effects = [_effect(puts_in, each) for each in summary.effects]
     for requirement in requirements:

@@ -221,10 +221,12 @@ def _of_term(frame: Frame, owner: Term, name: str, span: ir.Span) -> Value:
         return device_type(owner) if name == "type" else NUMBER
     if name == "device":
         return owner.arguments[1] if owner.operator == "to" else device_of(frame, owner)
+    if name in ("is_cuda", "is_cpu"):
+        return fold("is_of_type", device_of(frame, owner), constant(name[3:]))
     if owner.operator == "to" and (name in MOVES or not frame.engine.stubs.is_tensor_method(name)):
         inner = read(frame, owner.arguments[0], name, span)
         return inner if name in MOVES or inner is UNKNOWN else term("attribute", owner, constant(name))
-    if frame.engine.stubs.is_tensor_method(name):
+    if frame.engine.stubs.is_tensor_method(name) and frame.engine.stubs.method(TENSOR_CLASS, name) is not None:
         return method(owner, TENSOR_CLASS, name)
     return term("attribute", owner, constant(name))
 

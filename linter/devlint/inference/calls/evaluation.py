@@ -77,13 +77,19 @@ def evaluate(frame: Frame, name: str, arguments: tuple[Value, ...], span: ir.Spa
     if name in ARITHMETIC or name in COMPARISONS or name in ("neg", "@"):
         return combined(frame, name, list(arguments))
     if name in AUGMENTED:
-        return first if is_changed_in_place(first) else combined(frame, AUGMENTED[name], list(arguments))
+        return first if is_changed_in_place(first) else augmented(frame, AUGMENTED[name], first, arguments[1])
     return fold(name, *arguments)
 
 
 def is_changed_in_place(value: Value) -> bool:
     """Whether `value += other` changes the object, and does not make another one."""
     return isinstance(value, (Tensor, Array, Instance))
+
+
+def augmented(frame: Frame, name: str, value: Value, other: Value) -> Value:
+    """Return `value += other` of a value that is no object: if it is symbolic, a caller knows whether it is one."""
+    made = term(f"{name}=", value, other) if is_symbolic(value) else UNKNOWN
+    return combined(frame, name, [value, other]) if made is UNKNOWN else made
 
 
 def combined(frame: Frame, name: str, operands: list[Value]) -> Value:

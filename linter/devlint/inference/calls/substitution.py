@@ -31,7 +31,7 @@ from devlint.inference.values.objects import (
     super_of,
     through,
 )
-from devlint.inference.values.tensors import Alternatives, Row, Tensor, Tuple, alternatives, pack, row, tensor
+from devlint.inference.values.tensors import Alternatives, Row, Tensor, Tuple, alternatives, as_test, pack, row, tensor
 from devlint.inference.values.terms import (
     ABSENT,
     DEVICE,
@@ -106,7 +106,7 @@ class Substitution(Oracle):
 
     def requirement(self, requirement: Requirement) -> Requirement | None:
         """Return a requirement of the summary for the caller's values; None, if these values meet it."""
-        conditions = tuple([self.value(each) for each in requirement.conditions])
+        conditions = tuple([as_test(self.value(each)) for each in requirement.conditions])
         if False in map(truth, conditions):
             return None
         devices = {self.value(each.device) for each in requirement.participants}

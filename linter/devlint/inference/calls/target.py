@@ -16,7 +16,7 @@ from devlint.inference.libraries.table import CallSite, function_handler, method
 from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.frame import Arguments, Frame, State
 from devlint.inference.state.moves import havoc, moved
-from devlint.inference.state.where import device_of, device_of_module, is_module, source_of
+from devlint.inference.state.where import RESULT, device_of, device_of_module, is_module, source_of
 from devlint.inference.stubs import TENSOR_CLASS
 from devlint.inference.values.code import Body, ClassCode
 from devlint.inference.values.data import MODULE, Code, Participant
@@ -55,7 +55,6 @@ from devlint.inference.values.terms import (
     Symbol,
     Term,
     Value,
-    attribute,
     is_symbolic,
     root,
     root_of,
@@ -162,14 +161,15 @@ def _call_symbol(frame: Frame, callee: Value, arguments: Arguments, span: ir.Spa
         return call_code(frame, callee, code, arguments, span)
     receiver, name = _receiver(callee)
     top = root_of(callee)
-    if name and (top is None or top.kind != OPTION) and not _is_declared_otherwise(frame, receiver):
+    is_option = top is not None and top.kind == OPTION and name not in MOVES
+    if name and not is_option and not _is_declared_otherwise(frame, receiver):
         return call_method(frame, method(receiver, "", name), arguments, span)
-    if top is not None and top.kind == OPTION and isinstance(callee, Symbol):
+    if is_option and isinstance(callee, Symbol):
         if callee.field.name in PARSERS and arguments.positional:
             return frame.unknown("parsed", span)  # the program gives the arguments itself
         for each in arguments.values():
             havoc(frame, each)
-        return symbol(callee, attribute("()"))
+        return symbol(callee, RESULT)
     return _call_module(frame, callee, arguments, span)
 
 

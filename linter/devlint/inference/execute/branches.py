@@ -16,8 +16,8 @@ from devlint.inference.values.devices import scope
 from devlint.inference.values.folding import fold
 from devlint.inference.values.joins import either
 from devlint.inference.values.objects import LIST, Instance
-from devlint.inference.values.tensors import Device
-from devlint.inference.values.terms import BOTTOM, DEVICE, NONE, UNKNOWN, Term, Value, is_symbolic
+from devlint.inference.values.tensors import Device, as_test
+from devlint.inference.values.terms import BOTTOM, DEVICE, UNKNOWN, Term, Value, is_symbolic
 
 DEVICE_TERMS: Final = frozenset({"denoted"})
 
@@ -37,6 +37,7 @@ def branch(frame: Frame, test: Value, then: Callable[[], None], orelse: Callable
         else:
             orelse()
         return
+    test = as_test(test)
     opposite = frame.opposite(test)
     before = frame.state.fork()
     path = frame.under(test)
@@ -52,7 +53,7 @@ def branch(frame: Frame, test: Value, then: Callable[[], None], orelse: Callable
 def meet_again(first: State, second: State, test: Value, opposite: Value) -> State:
     """Return the state behind two branches; behind one that leaves, the test of the other one holds."""
     if first.is_live and second.is_live:
-        return first.joined(second, test if is_symbolic(test) else NONE)
+        return first.joined(second, test)
     state = first if first.is_live else second
     left = test if first.is_live else opposite
     if state.is_live and is_symbolic(left) and left.nodes <= LARGEST_CONDITION and left not in state.passed:

@@ -6,7 +6,7 @@ from typing import Final
 
 from devlint.frontend import ir
 from devlint.inference.calls.attributes import MOVES, read
-from devlint.inference.calls.evaluation import combined
+from devlint.inference.calls.evaluation import augmented, combined
 from devlint.inference.calls.items import may_be_tensor, require_index, subscript
 from devlint.inference.calls.target import stays
 from devlint.inference.execute.names import load
@@ -210,9 +210,8 @@ def operate(frame: Frame, sign: str, left: Value, right: Value, span: ir.Span, i
         require(frame, sign, parts, span)
     if sign in ("in", "not in"):
         return UNKNOWN
-    if in_place and is_symbolic(left):
-        made = term(f"{sign}=", left, right)
-        return combined(frame, sign, [left, right]) if made is UNKNOWN else made
+    if in_place:
+        return augmented(frame, sign, left, right)
     return combined(frame, sign, [left, right])
 
 

@@ -329,28 +329,37 @@ def sum_(call: CallSite) -> Value:
     return constant(0) if total is None else total
 
 
+PARTIAL: Final = ("func", "args", "keywords")
+"""The attributes of a partial."""
+
+
 @handles("functools.partial")
 def partial(call: CallSite) -> Value:
     """Return a function that has some of its arguments."""
     frame = call.frame
     made = frame.make(LIBRARY, call.span, library("functools.partial"))
-    frame.heap.put(made, ITEMS, pack(*call.arguments.positional))
+    frame.heap.put(made, attribute("func"), call.argument(0, ""))
+    frame.heap.put(made, attribute("args"), pack(*call.arguments.positional[1:]))
+    keywords = frame.make(DICT, call.span, NONE, "keywords")
     named = tuple([(constant(name), value) for name, value in call.arguments.named.items()])
-    frame.heap.put(made, MAPPING, row(NONE if call.arguments.row is None else UNKNOWN, named))
+    frame.heap.put(keywords, MAPPING, row(NONE if call.arguments.row is None else UNKNOWN, named))
+    frame.heap.put(made, attribute("keywords"), keywords)
     return made
 
 
 @handles("functools.partial:__call__")
 def call_partial(call: CallSite) -> Value:
     """Call the function of a partial with the arguments of both."""
-    frame = call.frame
-    held, more = frame.heap.get(call.receiver, ITEMS), content(frame, call.receiver)
-    if not isinstance(held, Tuple) or not held.items:
+    frame, more = call.frame, call.arguments
+    function, args, keywords = [frame.engine.read(frame, call.receiver, each, call.span) for each in PARTIAL]
+    held = elements(frame, args)
+    if held is None:
         return frame.unknown("call", call.span)
-    named = {str(key.value): value for key, value in more.entries if isinstance(key, Constant) and value is not ABSENT}
-    positional = [*held.items[1:], *call.arguments.positional]
-    arguments = Arguments(positional, {**named, **call.arguments.named}, call.arguments.spread, call.arguments.row)
-    return frame.engine.call(frame, held.items[0], arguments, call.span)
+    whole = content(frame, keywords)
+    named = {str(key.value): value for key, value in whole.entries if isinstance(key, Constant) and value is not ABSENT}
+    rest = more.row if whole.base is NONE else row(whole.base) if more.row is None else UNKNOWN
+    arguments = Arguments([*held, *more.positional], {**named, **more.named}, more.spread, rest)
+    return frame.engine.call(frame, function, arguments, call.span)
 
 
 @handles("types.SimpleNamespace", "argparse.Namespace")

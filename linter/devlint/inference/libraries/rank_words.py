@@ -45,8 +45,6 @@ def result_rank(frame: Frame, rank: Rank, variables: Mapping[str, Value], ranks:
         return word(frame, ranks, given)
     for sign in (" + ", " - "):
         base, found, dimensions = rank.partition(sign)
-        if found and sign == " + " and number(variables.get(base, UNKNOWN)) == 0:
-            return POSITIVE  # of one element
         if found:
             return more(variables.get(base, UNKNOWN), constant(int(dimensions) if sign == " + " else -int(dimensions)))
     return variables.get(rank, UNKNOWN)

@@ -11,7 +11,7 @@ from devlint.inference.values.data import Answer, Finding, Place, Question, Requ
 from devlint.inference.values.folding import fold, truth
 from devlint.inference.values.joins import either
 from devlint.inference.values.objects import Function, Instance, Site, instance, site
-from devlint.inference.values.tensors import Alternatives, Source, Tensor, source
+from devlint.inference.values.tensors import Alternatives, Source, as_test, source
 from devlint.inference.values.terms import (
     BOTTOM,
     CLOSURE,
@@ -20,7 +20,6 @@ from devlint.inference.values.terms import (
     UNKNOWN_RESULT,
     Root,
     Value,
-    asked,
     is_symbolic,
     root,
 )
@@ -399,8 +398,7 @@ class Frame:
     def under(self, test: Value) -> tuple[Value, ...]:
         """Enter a path behind a test, and return the path to go back to."""
         before = self.path
-        if isinstance(test, Tensor):
-            test = asked(test)
+        test = as_test(test)
         if (is_symbolic(test) or isinstance(test, Alternatives)) and test.nodes <= LARGEST_CONDITION:
             self.path = (*before, test)
         return before

@@ -61,6 +61,9 @@ OF_TENSORS = frozenset({"shape", "ndim", "dtype", "requires_grad", "layout", "is
 SAME_TENSOR = frozenset({"data", "T", "mT", "H", "real", "imag", "grad"})
 """Attributes of tensors that are on the device of the tensor."""
 
+RESULT = attribute("()")
+"""The result of a call of an option, which is no part of the option."""
+
 PLAIN = (Constant, Tuple, Device, Library, Function, ClassValue, Bound, Array, Method, FileValue)
 
 
@@ -104,6 +107,8 @@ def _of_symbol(frame: Frame, value: Root | Symbol) -> Value:
     while isinstance(below, Symbol) and below.field.kind == ".":
         if below.field.name in OF_TENSORS:
             return NO_DEVICE
+        if below.field is RESULT:
+            break
         moved = frame.heap.get(below.parent, MOVED)
         if moved is not None and below.field.name not in SAME_TENSOR:
             return moved

@@ -23,7 +23,17 @@ from devlint.inference.values.objects import (
     Super,
     Wrapped,
 )
-from devlint.inference.values.tensors import ACCELERATOR, Alternatives, Array, Device, Tensor, Tuple, options, pack
+from devlint.inference.values.tensors import (
+    ACCELERATOR,
+    Alternatives,
+    Array,
+    Device,
+    Tensor,
+    Tuple,
+    as_test,
+    options,
+    pack,
+)
 from devlint.inference.values.terms import (
     ABSENT,
     BOTTOM,
@@ -180,7 +190,7 @@ def is_several(value: Value) -> bool:
 
 
 def _negated(value: Value) -> Value:
-    known = truth(value)
+    known, value = truth(value), as_test(value)
     if known is not None:
         return constant(not known)
     if isinstance(value, Term) and value.operator == "not" and _is_test(value.arguments[0]):

@@ -17,6 +17,7 @@ from devlint.inference.values.tensors import (
     Tuple,
     alternatives,
     array,
+    as_test,
     options,
     pack,
     row,
@@ -77,6 +78,7 @@ def join_all(values: list[Value] | tuple[Value, ...]) -> Value:
 
 def either(test: Value, then: Value, orelse: Value) -> Value:
     """Return the conditional value: `then` if the test, a symbol or a term, holds, else `orelse`."""
+    test = as_test(test)
     if then is orelse or orelse is BOTTOM:
         return then
     if then is BOTTOM:

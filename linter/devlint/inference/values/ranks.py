@@ -3,7 +3,7 @@
 The terms:
 
 * `highest(a, b)`: the rank of operands that were broadcast;
-* `more(r, n)`: a rank with n dimensions more, or fewer if n is negative;
+* `more(r, n)`: a rank with n dimensions more, or fewer if n is negative; a 0-dim tensor with more has one element;
 * `some(r)`: a rank above 0, for each r;
 * `product(a, b)`: the rank of a product of matrices;
 * `squeezed(r, n)`: the rank r without n dimensions of size 1.
@@ -52,10 +52,10 @@ def more(rank: Value, dimensions: Value) -> Value:
     exact, added = number(rank), number(dimensions)
     if added is None:
         return UNKNOWN
-    if exact is not None:
-        return constant(max(exact + added, 0))
     if not added:
         return rank
+    if exact is not None:
+        return POSITIVE if exact == 0 and added > 0 else constant(max(exact + added, 0))
     if rank is POSITIVE:
         return POSITIVE if added > 0 else UNKNOWN
     found = _by_parts("more", rank, dimensions)
@@ -79,8 +79,7 @@ def highest(*ranks: Value) -> Value:
     symbols = list(dict.fromkeys([each for each, value in zip(ranks, exact, strict=True) if value != 0]))
     if len(symbols) == 1:
         return symbols[0]
-    is_exact = all(is_symbolic(each) or number(each) is not None for each in symbols)
-    found = term("highest", *symbols) if symbols and is_exact else UNKNOWN
+    found = term("highest", *symbols) if any(map(is_symbolic, symbols)) else UNKNOWN
     return POSITIVE if found is UNKNOWN and any(map(is_positive, symbols)) else found
 
 
@@ -90,7 +89,7 @@ def product(one: Value, two: Value) -> Value:
     if first is not None and second is not None:
         high, low = max(first, second), min(first, second)
         return constant(0 if high < 2 else high - (low < 2))
-    if all(is_symbolic(each) or number(each) is not None for each in (one, two)):
+    if is_symbolic(one) or is_symbolic(two):
         return term("product", one, two)
     return POSITIVE if any(exact is not None and exact > 1 for exact in (first, second)) else UNKNOWN
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from devlint.inference.values.terms import DEEPEST, NONE, UNKNOWN, Value, all_fixed
+from devlint.inference.values.terms import DEEPEST, NONE, UNKNOWN, Value, all_fixed, asked
 
 MOST_INSIDE: Final = 400
 """How large a tuple may be, or alternatives together; what would be larger is unknown."""
@@ -188,6 +188,11 @@ def alternatives(options: tuple[Value, ...]) -> Value:
             return UNKNOWN
         found = _alternatives[ordered] = Alternatives(ordered, nodes)
     return found
+
+
+def as_test(value: Value) -> Value:
+    """Return the truth of a value as a symbol or term, if the value is a tensor."""
+    return asked(value) if isinstance(value, Tensor) else value
 
 
 def _text(value: Value) -> str:
