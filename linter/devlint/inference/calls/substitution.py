@@ -13,8 +13,8 @@ from devlint.inference.libraries.loading import item_of
 from devlint.inference.requirements.causes import attribute_of, unregistered
 from devlint.inference.state.containers import content, length_of
 from devlint.inference.state.frame import NOBODY, Frame, Oracle
-from devlint.inference.state.where import PROCESS_STATE, default_device, device_of, rank_of, source_of
-from devlint.inference.values.data import DISCARDED, LENGTH, TRUTH, Answer, Participant, Question, Requirement
+from devlint.inference.state.where import PROCESS_STATE, default_device, device_of, device_of_module, rank_of, source_of
+from devlint.inference.values.data import DISCARDED, LENGTH, MODULE, TRUTH, Answer, Participant, Question, Requirement
 from devlint.inference.values.folding import truth
 from devlint.inference.values.joins import join_all
 from devlint.inference.values.objects import (
@@ -109,7 +109,7 @@ class Substitution(Oracle):
         conditions = tuple([as_test(self.value(each)) for each in requirement.conditions])
         if False in map(truth, conditions):
             return None
-        devices = {self.value(each.device) for each in requirement.participants}
+        devices = {self._device(each) for each in requirement.participants}
         if requirement.kind != DISCARDED and len(devices - {NO_DEVICE, UNKNOWN}) < 2:
             return None
         participants = tuple([self._participant(each) for each in requirement.participants])
@@ -119,8 +119,14 @@ class Substitution(Oracle):
         kept, found = one.kept, attribute_of(one.source)
         if kept is NONE and found is not None:
             kept = unregistered(self._frame, self.value(found.parent), found.field.name)
-        device, rank, subject = self.value(one.device), self.value(one.rank), self.value(one.subject)
+        device, rank, subject = self._device(one), self.value(one.rank), self.value(one.subject)
         return Participant(one.role, device, rank, self.value(one.source), one.exemption, subject, kept)
+
+    def _device(self, one: Participant) -> Value:
+        """Return the device of a participant: a module was perhaps moved in place, a tensor never is."""
+        if one.role == MODULE and isinstance(one.device, Symbol) and one.device.parent is one.subject:
+            return device_of_module(self._frame, self.value(one.subject))
+        return self.value(one.device)
 
     def _put_in(self, value: Value) -> Value:
         if isinstance(value, Instance):
