@@ -30,6 +30,7 @@ FOLDERS = (
     "discarded_move",
     "unregistered_tensor_attribute",
     "unregistered_submodules",
+    "optimizer_state_before_move",
 )
 """The folders of the rules that the inference knows."""
 

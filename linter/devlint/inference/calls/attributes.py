@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from devlint.frontend import ir
+from devlint.inference.libraries.table import CallSite, method_handler
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.moves import move, replace, set_data
 from devlint.inference.state.where import SAME_TENSOR, device_of, device_of_module, is_module, source_of
@@ -166,6 +167,9 @@ def _member(frame: Frame, found: Value, owner: Value, of: ClassValue, span: ir.S
 def _of_library(frame: Frame, owner: Instance, of: str, name: str) -> Value:
     """Return an attribute that a class of a library declares."""
     stubs = frame.engine.stubs
+    handler = method_handler(frame, of, f".{name}") if owner.kind == LIBRARY else None
+    if handler is not None:
+        return handler(CallSite(frame, of, name, owner, Arguments([], {}), frame.span))
     if stubs.method(of, name) is not None:
         return method(owner, of, name)
     for each in stubs.attribute(of, name) or ():

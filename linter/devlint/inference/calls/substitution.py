@@ -13,7 +13,15 @@ from devlint.inference.libraries.loading import item_of
 from devlint.inference.requirements.causes import attribute_of, unregistered
 from devlint.inference.state.containers import content, length_of
 from devlint.inference.state.frame import NOBODY, Frame, Oracle
-from devlint.inference.state.where import PROCESS_STATE, default_device, device_of, device_of_module, rank_of, source_of
+from devlint.inference.state.where import (
+    PROCESS_STATE,
+    device_of,
+    device_of_module,
+    place_of_trained,
+    rank_of,
+    source_of,
+    stored,
+)
 from devlint.inference.values.data import DISCARDED, LENGTH, MODULE, TRUTH, Answer, Participant, Question, Requirement
 from devlint.inference.values.folding import truth
 from devlint.inference.values.joins import join_all
@@ -44,6 +52,7 @@ from devlint.inference.values.terms import (
     RANK,
     RECEIVER,
     SOURCE,
+    TRAINED,
     UNKNOWN,
     UNKNOWN_RESULT,
     Field,
@@ -53,7 +62,6 @@ from devlint.inference.values.terms import (
     Value,
     is_symbolic,
     root,
-    symbol,
 )
 
 
@@ -177,8 +185,8 @@ class Substitution(Oracle):
 
     def _of_symbol(self, value: Symbol) -> Value:
         frame, field = self._frame, value.field
-        if value.parent is PROCESS_STATE and field is DEVICE:
-            return default_device(frame)
+        if value.parent is PROCESS_STATE:
+            return stored(frame, PROCESS_STATE, field)
         base = self.value(value.parent)
         if base is value.parent and value.root not in self._given:
             return value
@@ -188,6 +196,8 @@ class Substitution(Oracle):
             return rank_of(frame, base)
         if field is SOURCE:
             return source_of(frame, base)
+        if field is TRAINED:
+            return place_of_trained(frame, base)
         return field_of(frame, base, field, self._span)
 
     def _row(self, value: Row) -> Value:
@@ -222,4 +232,4 @@ def field_of(frame: Frame, base: Value, field: Field, span: ir.Span) -> Value:
         called = base.function if isinstance(base, Bound) else base
         if isinstance(called, Function):
             return called.environment
-    return symbol(base, field) if isinstance(base, (Root, Symbol)) else UNKNOWN
+    return stored(frame, base, field)

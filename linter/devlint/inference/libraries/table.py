@@ -54,7 +54,7 @@ _methods: Final[dict[tuple[str, str], Handler]] = {}
 
 
 def handles(*names: str) -> Callable[[Handler], Handler]:
-    """Register the handler of functions by canonical name, and of methods by `class:name`."""
+    """Register the handler of functions by canonical name, of methods by `class:name`, of reads by `class:.name`."""
 
     def register(handler: Handler) -> Handler:
         for name in names:

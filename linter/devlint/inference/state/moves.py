@@ -26,8 +26,11 @@ from devlint.inference.values.terms import (
     NONE,
     PARTS,
     RANK,
+    RETURNS_ON,
     SOURCE,
+    STATE,
     UNKNOWN,
+    WORKS_ON,
     Root,
     Symbol,
     Term,
@@ -119,10 +122,19 @@ def _move(frame: Frame, value: Value, where: Value, decided: Value, seen: dict[V
         if heap.get(value, DEVICE) is not None:
             heap.put(value, DEVICE, where)
         heap.put(value, SOURCE, decided)
+        if where is UNKNOWN:
+            forget_places(frame, value)
         if is_module(value):
             _move_parts(frame, value, where, decided, seen)
             if isinstance(value.of, ClassValue) and isinstance(value.of.code.lookup("_apply"), Function):
                 _moves_what_it_likes(frame, value)
+
+
+def forget_places(frame: Frame, value: Value) -> None:
+    """Forget where an object keeps something of its own: code that is not analysed may have moved that."""
+    for field in (STATE, WORKS_ON, RETURNS_ON):
+        if isinstance(value, (Root, Symbol)) or frame.heap.get(value, field) is not None:
+            frame.heap.put(value, field, UNKNOWN)
 
 
 def _moves_what_it_likes(frame: Frame, owner: Instance) -> None:

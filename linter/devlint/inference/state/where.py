@@ -36,7 +36,10 @@ from devlint.inference.values.terms import (
     POSITIVE,
     PROCESS,
     RANK,
+    REPLACED,
     SOURCE,
+    TRAINED,
+    TRAINS,
     UNKNOWN,
     Constant,
     Field,
@@ -46,6 +49,7 @@ from devlint.inference.values.terms import (
     Value,
     attribute,
     constant,
+    is_symbolic,
     kept,
     root,
     symbol,
@@ -69,8 +73,46 @@ PLAIN = (Constant, Tuple, Device, Library, Function, ClassValue, Bound, Array, M
 
 def default_device(frame: Frame) -> Value:
     """Return the default device: the device of a new tensor without a `device` argument."""
-    found = frame.heap.get(PROCESS_STATE, DEVICE)
-    return symbol(PROCESS_STATE, DEVICE) if found is None else found
+    return stored(frame, PROCESS_STATE, DEVICE)
+
+
+def stored(frame: Frame, owner: Value, field: Field) -> Value:
+    """Return a property that an object keeps, such as the device of an optimizer's state; of a symbol it is a symbol.
+
+    What unknown code may have changed is unknown.
+    """
+    held = frame.heap.get(owner, field)
+    if held is not None:
+        return held
+    if isinstance(owner, Alternatives):
+        return join_all([stored(frame, each, field) for each in owner.options])
+    if isinstance(owner, Term) and owner.operator == "ite":
+        test, then, orelse = owner.arguments
+        return either(test, stored(frame, then, field), stored(frame, orelse, field))
+    above: Value = owner
+    while isinstance(above, Symbol):
+        if frame.heap.get(above, MOVED) is UNKNOWN:
+            return UNKNOWN
+        above = above.parent
+    is_callers = isinstance(above, Root) and above.kind in (*REPLACED, PROCESS)
+    if not is_callers or frame.heap.get(above, MOVED) is UNKNOWN or not isinstance(owner, (Root, Symbol)):
+        return UNKNOWN
+    return symbol(owner, field)
+
+
+def place_of_trained(frame: Frame, optimizer: Value) -> Value:
+    """Return the device of the parameters of an optimizer.
+
+    Of a symbol it is unknown if the body has moved another symbol, which may be the module with these parameters.
+    """
+    held = frame.heap.get(optimizer, TRAINS)
+    if held is not None:
+        return device_of_module(frame, held)
+    if isinstance(optimizer, Alternatives):
+        return join_all([place_of_trained(frame, each) for each in optimizer.options])
+    if any(is_symbolic(each) and frame.heap.get(each, MOVED) is not None for each in frame.heap.objects()):
+        return UNKNOWN
+    return stored(frame, optimizer, TRAINED)
 
 
 def is_module(value: Value) -> bool:

@@ -54,7 +54,7 @@ class Requirement(NamedTuple):
     """A demand of an operation on its participants.
 
     Attributes:
-        kind: SHARE, READ_INDEX, ON_HOST, TAKES_CPU or DISCARDED.
+        kind: SHARE, READ_INDEX, ON_HOST, TAKES_CPU, DISCARDED, KEPT, WRAPPED, SENT or DRAWN.
         operation: its name in the text.
         participants: at least one.
         conditions: terms that hold when the operation is executed.
@@ -82,6 +82,14 @@ ON_HOST: Final = "host"
 """The first participant is in the memory that Python and numpy read."""
 TAKES_CPU: Final = "cpu"
 """The first participant is on the CPU, which the operation asks for."""
+KEPT: Final = "kept"
+"""The state of an optimizer is on the device of its parameters."""
+WRAPPED: Final = "wrapped"
+"""A module and the devices of its wrapper fit: see `libraries.parallel`."""
+SENT: Final = "sent"
+"""A tensor is on a device from which the process group sends."""
+DRAWN: Final = "drawn"
+"""A random generator is on a device of the same type as the numbers that it draws."""
 DISCARDED: Final = "discarded"
 """The participant is a tensor, and the result of its move is lost."""
 

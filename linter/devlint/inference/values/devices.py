@@ -5,6 +5,7 @@ that is no tensor. The terms:
 
 * `denoted(v, d)`: the device that `v` names, or `d` if `v` is None;
 * `target(v, d)`: the device of `x.to(v)` for an `x` on `d`;
+* `started(s, d)`: where the state of an optimizer is after a step with parameters on `d`, if it was on `s` before;
 * `meet(a, r, b, s)`: the device that operands on `a` and `b` with the ranks `r` and `s` share;
 * `ite(t, a, b)`: `a` if the test `t` holds, else `b`.
 """
@@ -130,6 +131,23 @@ def target(value: Value, own: Value) -> Value:
     if is_symbolic(value) and not (isinstance(value, Term) and value.operator in ("denoted", "meet")):
         return term("target", value, own)
     return denoted(value, own)
+
+
+def started(state: Value, now: Value) -> Value:
+    """Return where the state of an optimizer is after a step; NO_DEVICE stands for no state before it.
+
+    If the step fails, the state is unknown, so that the next step is not reported as well.
+    """
+    if state is NO_DEVICE or state is now:
+        return now
+    if isinstance(state, Alternatives):
+        return join_all([started(each, now) for each in state.options])
+    if isinstance(state, Term) and state.operator == "ite":
+        test, then, orelse = state.arguments
+        return either(test, started(then, now), started(orelse, now))
+    if is_symbolic(state) or is_symbolic(now):
+        return term("started", state, now)
+    return UNKNOWN if differ(state, now) else state
 
 
 def scope(context: Value, before: Value) -> Value:

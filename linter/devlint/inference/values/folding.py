@@ -138,6 +138,8 @@ def fold(name: str, *arguments: Value) -> Value:
         return devices.denoted(first, arguments[1])
     if name == "target":
         return devices.target(first, arguments[1])
+    if name == "started":
+        return devices.started(first, arguments[1])
     if name == "asked":
         return asked(first) if isinstance(first, Tensor) or is_symbolic(first) else NUMBER
     if name == "scope":

@@ -129,6 +129,18 @@ RECEIVER: Final = kept("receiver")
 """Of a bound method: its first argument."""
 ENVIRONMENT_OF: Final = kept("environment")
 """Of a function: the variables of the functions around it."""
+TRAINS: Final = kept("trains")
+"""Of an optimizer: the module whose parameters it changes, or one of several such modules."""
+TRAINED: Final = kept("trained")
+"""Of an optimizer that is a symbol: where its parameters are."""
+STATE: Final = kept("state")
+"""Of an optimizer: where the state is that it keeps for its parameters."""
+WORKS_ON: Final = kept("works on")
+"""Of a wrapper of a module: the device on which it looks for the module, and to which it moves inputs."""
+RETURNS_ON: Final = kept("returns on")
+"""Of a wrapper of a module: the device to which it moves results."""
+BACKEND: Final = kept("backend")
+"""Of the process: the device of the tensors that its process group sends."""
 COMPUTED: Final = attribute("<computed>")
 """All attributes whose names were computed."""
 

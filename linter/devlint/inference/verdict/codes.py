@@ -7,7 +7,20 @@ from typing import Final
 
 from devlint.diagnostics import Certainty
 from devlint.inference.requirements.causes import stored_at
-from devlint.inference.values.data import CLIENT, DISCARDED, MODULE, ON_HOST, READ_INDEX, TAKES_CPU, Finding, Place
+from devlint.inference.values.data import (
+    CLIENT,
+    DISCARDED,
+    DRAWN,
+    KEPT,
+    MODULE,
+    ON_HOST,
+    READ_INDEX,
+    SENT,
+    TAKES_CPU,
+    WRAPPED,
+    Finding,
+    Place,
+)
 from devlint.inference.values.objects import ClassValue
 from devlint.inference.values.tensors import CPU, Tuple
 from devlint.inference.values.terms import Constant
@@ -17,13 +30,26 @@ INPUT: Final = "DEV102"
 ALWAYS_ON_CPU: Final = "DEV103"
 INDEX: Final = "DEV104"
 HOST: Final = "DEV105"
+GENERATOR: Final = "DEV106"
 CPU_ONLY: Final = "DEV107"
 DISCARDED_MOVE: Final = "DEV203"
+OPTIMIZER_STATE: Final = "DEV206"
+DEVICE_IDS: Final = "DEV401"
+COLLECTIVE: Final = "DEV403"
 
 UNREGISTERED_TENSOR: Final = "DEV201"
 UNREGISTERED_MODULES: Final = "DEV202"
 
-BY_KIND: Final = {DISCARDED: DISCARDED_MOVE, READ_INDEX: INDEX, ON_HOST: HOST, TAKES_CPU: CPU_ONLY}
+BY_KIND: Final = {
+    DISCARDED: DISCARDED_MOVE,
+    READ_INDEX: INDEX,
+    ON_HOST: HOST,
+    TAKES_CPU: CPU_ONLY,
+    KEPT: OPTIMIZER_STATE,
+    WRAPPED: DEVICE_IDS,
+    SENT: COLLECTIVE,
+    DRAWN: GENERATOR,
+}
 
 
 def code_of(finding: Finding) -> str:
