@@ -41,6 +41,7 @@ from devlint.inference.values.terms import (
     COMPUTED,
     DEVICE,
     INPUT,
+    NO_DEVICE,
     NONE,
     NUMBER,
     OPTION,
@@ -59,10 +60,13 @@ from devlint.inference.values.terms import (
     symbol,
     term,
 )
-from devlint.torchlib.signature import InstanceTerm, TensorTerm
+from devlint.torchlib.signature import DeviceTerm, InstanceTerm, TensorTerm
 
 MOVES: Final = frozenset({"to", "cuda", "cpu", "xpu", "mps", "ipu", "hpu", "npu"})
 """Methods that put a tensor or module somewhere."""
+
+OF_DEVICES: Final = frozenset({"denoted", "meet", "target", "device_of"})
+"""Operations of terms that stand for a device."""
 
 CHOSEN_OUTSIDE: Final = frozenset({"sys.argv", "os.environ"})
 """Attributes of libraries that the user of a program sets."""
@@ -170,11 +174,16 @@ def _of_library(frame: Frame, owner: Instance, of: str, name: str) -> Value:
     handler = method_handler(frame, of, f".{name}") if owner.kind == LIBRARY else None
     if handler is not None:
         return handler(CallSite(frame, of, name, owner, Arguments([], {}), frame.span))
-    if stubs.method(of, name) is not None:
+    if stubs.method(of, name) is not None or method_handler(frame, of, name) is not None:
         return method(owner, of, name)
-    for each in stubs.attribute(of, name) or ():
+    terms = stubs.attribute(of, name)
+    if terms is None:
+        return UNKNOWN
+    where = device_of_module(frame, owner)
+    for each in terms:
+        if isinstance(each, DeviceTerm) and where is not NO_DEVICE:
+            return where
         if isinstance(each, TensorTerm):
-            where = device_of_module(frame, owner)
             rank = constant(each.rank) if isinstance(each.rank, int) else UNKNOWN
             is_parameter = owner.kind == MODULE or stubs.is_module_class(of)
             return tensor(where, rank, owner if is_parameter else NONE, source_of(frame, owner))
@@ -221,7 +230,7 @@ def _of_term(frame: Frame, owner: Term, name: str, span: ir.Span) -> Value:
         if then is NONE or orelse is NONE:
             return read(frame, orelse if then is NONE else then, name, span)
         return either(test, read(frame, then, name, span), read(frame, orelse, name, span))
-    if owner.operator == "denoted":
+    if owner.operator in OF_DEVICES:
         return device_type(owner) if name == "type" else NUMBER
     if name == "device":
         return owner.arguments[1] if owner.operator == "to" else device_of(frame, owner)

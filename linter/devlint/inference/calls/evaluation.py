@@ -13,7 +13,7 @@ from devlint.inference.state.containers import get, has, length_of
 from devlint.inference.state.frame import Frame
 from devlint.inference.state.where import device_of, rank_of, source_of
 from devlint.inference.values.devices import meet, possible
-from devlint.inference.values.folding import ARITHMETIC, AUGMENTED, COMPARISONS, fold, is_several, is_text
+from devlint.inference.values.folding import ARITHMETIC, AUGMENTED, COMPARISONS, chosen, fold, is_several, is_text
 from devlint.inference.values.joins import either, join_all
 from devlint.inference.values.objects import Instance
 from devlint.inference.values.ranks import highest, product
@@ -94,9 +94,16 @@ def augmented(frame: Frame, name: str, value: Value, other: Value) -> Value:
 
 def combined(frame: Frame, name: str, operands: list[Value]) -> Value:
     """Return the result of an operator on values that may be tensors."""
-    several = [number for number, each in enumerate(operands) if is_several(each)]
+    several = [each for each in operands if is_several(each)]
+    test = several[0].arguments[0] if several and isinstance(several[0], Term) else NONE
+    if test is not NONE and all(isinstance(each, Term) and each.arguments[0] is test for each in several):
+        then, orelse = (combined(frame, name, chosen(operands, test, branch)) for branch in (1, 2))
+        return either(test, then, orelse)
     if len(several) == 1:
-        return _by_parts(frame, name, operands, several[0])
+        held = options(several[0])
+        return join_all(
+            [combined(frame, name, [part if each in several else each for each in operands]) for part in held]
+        )
     ranks = [rank_of(frame, each) for each in operands]
     if any(isinstance(part, Tensor) for each in operands for part in possible(each)):
         rank = product(ranks[0], ranks[1]) if name == "@" else highest(*ranks)
@@ -105,17 +112,6 @@ def combined(frame: Frame, name: str, operands: list[Value]) -> Value:
     if any(isinstance(each, Array) for each in operands):
         return array(highest(*ranks))
     return fold(name, *operands)
-
-
-def _by_parts(frame: Frame, name: str, operands: list[Value], place: int) -> Value:
-    """Return the result of an operator with an operand that is one of several values."""
-    value = operands[place]
-    if isinstance(value, Term):
-        test, *parts = value.arguments
-    else:
-        test, parts = NONE, list(options(value))
-    results = [combined(frame, name, [*operands[:place], part, *operands[place + 1 :]]) for part in parts]
-    return either(test, results[0], results[1]) if is_symbolic(test) else join_all(results)
 
 
 def relocated(frame: Frame, value: Value, where: Value, decided: Value) -> Value:

@@ -89,10 +89,11 @@ class Substitution(Oracle):
             return truth_of(self._frame, value)
         if question.kind == LENGTH:
             return length_of(self._frame, value)
-        found, asked = code_of(self._frame, value), question.term
-        if isinstance(asked, Symbol) and isinstance(value, (Bound, Method)) and found is not None:
-            return found._replace(is_own=value.receiver is self.value(asked.parent))
-        return found
+        found, owner = code_of(self._frame, value), owner_of(question.term)
+        if owner is None or found is None:
+            return found
+        is_known = found.is_own or isinstance(value, (Bound, Method))
+        return found._replace(is_own=is_known and owner_of(value) is self.value(owner))
 
     def own_answer(self, question: Question) -> Answer:
         """Answer a question with the values of the caller alone: if it only knows `n != 0`, `n - 1 == 0` is open."""
@@ -209,6 +210,15 @@ class Substitution(Oracle):
         if below.base is NONE:
             whole = {key: each for key, each in whole.items() if each is not ABSENT}
         return row(below.base, tuple(whole.items()))
+
+
+def owner_of(value: Value) -> Value | None:
+    """Return the object of which a value is an attribute or a method; None for any other value."""
+    if isinstance(value, (Bound, Method)):
+        return value.receiver
+    if isinstance(value, Symbol):
+        return value.parent if value.field.kind == "." else None
+    return value.arguments[0] if isinstance(value, Term) and value.operator == "attribute" else None
 
 
 def _or_absent(value: Value) -> Value:

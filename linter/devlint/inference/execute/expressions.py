@@ -21,7 +21,7 @@ from devlint.inference.values.folding import COMPARISONS, fold, is_text
 from devlint.inference.values.joins import join
 from devlint.inference.values.objects import DICT, LIST, MODULE, SET, Instance, Method
 from devlint.inference.values.ranks import highest
-from devlint.inference.values.tensors import CPU, Array, Row, Tensor, Tuple, array, pack, row
+from devlint.inference.values.tensors import CPU, Alternatives, Array, Row, Tensor, Tuple, array, pack, row
 from devlint.inference.values.terms import (
     ABSENT,
     BOTTOM,
@@ -391,7 +391,8 @@ def unpack(frame: Frame, instruction: ir.Unpack) -> None:
     for position, target in enumerate(targets):
         if starred is not None and position >= starred:
             frame.registers[target] = UNKNOWN
-        elif is_symbolic(value):
-            frame.registers[target] = subscript(frame, value, constant(position), instruction.span)
+        elif is_symbolic(value) or isinstance(value, Alternatives):
+            found_there = subscript(frame, value, constant(position), instruction.span)
+            frame.registers[target] = UNKNOWN if found_there is BOTTOM else found_there
         else:
             frame.registers[target] = one_element(frame, value)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from devlint.inference.libraries import containers, loading, modules, optimizers, python, tensors
+from devlint.inference.libraries import containers, loading, modules, optimizers, python, tensors, trainers
 
-TOPICS = (containers, loading, modules, optimizers, python, tensors)
+TOPICS = (containers, loading, modules, optimizers, python, tensors, trainers)

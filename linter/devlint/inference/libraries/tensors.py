@@ -112,6 +112,12 @@ def device_count(call: CallSite) -> Value:
     return ACCELERATORS
 
 
+@handles("torch.accelerator.current_accelerator")
+def current_accelerator(call: CallSite) -> Value:
+    """Return the accelerator of the machine, without an index; None without one."""
+    return either(AVAILABLE, device("cuda"), NONE)
+
+
 @handles("torch.backends.mps.is_available", "torch.backends.mps.is_built", "torch.xpu.is_available")
 def is_other_available(call: CallSite) -> Value:
     """Return whether the machine has another accelerator than CUDA: one has one kind."""

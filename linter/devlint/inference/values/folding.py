@@ -7,7 +7,7 @@ equals the operation on these values.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from devlint.inference.values import devices, ranks
@@ -171,19 +171,32 @@ def fold(name: str, *arguments: Value) -> Value:
 
 
 def _spread(name: str, arguments: tuple[Value, ...]) -> Value | None:
-    """Return the result by the parts of an argument that is one of several; None if no argument is, or two are."""
-    several = [n for n, each in enumerate(arguments) if is_several(each)]
-    if len(several) != 1:
-        return NUMBER if len(several) > 1 and name in COMPARISONS else UNKNOWN if len(several) > 1 else None
-    place = several[0]
-    value = arguments[place]
+    """Return the result by the parts of an argument that is one of several, or of several that one test chooses.
 
-    def at(part: Value) -> Value:
-        return fold(name, *arguments[:place], part, *arguments[place + 1 :])
+    Return None if no argument is, or if there are two with different tests and a term can stand for the result.
+    """
+    several = [each for each in arguments if is_several(each)]
+    if not several:
+        return None
+    test = several[0].arguments[0] if isinstance(several[0], Term) else NONE
+    if all(isinstance(each, Term) and each.arguments[0] is test for each in several):
+        return either(test, fold(name, *chosen(arguments, test, 1)), fold(name, *chosen(arguments, test, 2)))
+    if len(several) > 1:
+        is_term = name in ARITHMETIC and not any(isinstance(each, Alternatives) for each in several)
+        return NUMBER if name in COMPARISONS else None if is_term else UNKNOWN
+    return join_all(
+        [fold(name, *[part if each is several[0] else each for each in arguments]) for part in options(several[0])]
+    )
 
-    if isinstance(value, Term):
-        return either(value.arguments[0], at(value.arguments[1]), at(value.arguments[2]))
-    return join_all([at(each) for each in options(value)])
+
+def chosen(values: Sequence[Value], test: Value, branch: int) -> list[Value]:
+    """Return values where a test holds (branch 1) or fails (branch 2)."""
+    return [
+        each.arguments[branch]
+        if isinstance(each, Term) and each.operator == "ite" and each.arguments[0] is test
+        else each
+        for each in values
+    ]
 
 
 def is_several(value: Value) -> bool:
