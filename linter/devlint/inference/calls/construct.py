@@ -96,8 +96,10 @@ def initialize(frame: Frame, made: Value, name: str, arguments: Arguments, span:
         if isinstance(term, ObjectTerm):  # it may have no parameters: nobody tells where it is
             return made
     where = solved.devices.get("E", NO_DEVICE)
+    is_scalar = any(each.name == FROM_NUMBERS for each in found.form.parameters) and not solved.ranks
     if (
         is_stateless
+        and not is_scalar
         and not any(isinstance(term, ModuleTerm) for term in found.form.returns)
         and "E" not in solved.sources
     ):
@@ -107,7 +109,6 @@ def initialize(frame: Frame, made: Value, name: str, arguments: Arguments, span:
     heap.put(made, DEVICE, where)
     source = solved.sources.get("E", NONE)
     heap.put(made, SOURCE, frame.source() if source is NONE else source)
-    is_scalar = any(each.name == FROM_NUMBERS for each in found.form.parameters) and not solved.ranks
     if is_scalar or (solved.ranks and number(highest(*solved.ranks)) == 0):
         heap.put(made, RANK, constant(0))
     return made

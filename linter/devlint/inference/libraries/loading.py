@@ -6,7 +6,8 @@ from typing import Final
 
 from devlint.frontend import ir
 from devlint.inference.libraries.table import CallSite, handles
-from devlint.inference.state.containers import content, elements, fill, one_element
+from devlint.inference.requirements.make import participant, require
+from devlint.inference.state.containers import content, elements, fill, one_element, side_by_side
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.where import device_of, source_of
 from devlint.inference.values.joins import either, join_all
@@ -176,4 +177,6 @@ def _is_number(value: Value) -> bool:
 def default_collate(call: CallSite) -> Value:
     """Put items together."""
     frame, items = call.frame, call.argument(0, "batch")
+    held = [participant(frame, each) for each in side_by_side(frame, items) if isinstance(each, Tensor)]
+    require(frame, call.name, held, call.span)
     return collated(frame, one_element(frame, items), call.span)

@@ -8,7 +8,8 @@ from devlint.inference.libraries.containers import views
 from devlint.inference.libraries.table import CallSite, handles
 from devlint.inference.state.containers import any_value, append, content, elements, fill, keys, one_element, set_key
 from devlint.inference.state.frame import Arguments, Frame
-from devlint.inference.state.where import device_of_module, is_module, parts_of, registered, source_of
+from devlint.inference.state.moves import move
+from devlint.inference.state.where import device_of, device_of_module, is_module, parts_of, registered, source_of
 from devlint.inference.values.joins import join
 from devlint.inference.values.objects import DICT, LIST, MODULE, Instance
 from devlint.inference.values.tensors import Tensor, pack, row, tensor
@@ -230,7 +231,10 @@ def state_dict(call: CallSite) -> Value:
 
 @handles(f"{BASE}:load_state_dict")
 def load_state_dict(call: CallSite) -> Value:
-    """Copy into a module, wherever it is."""
+    """Copy into a module, wherever it is; or let it take the tensors themselves, wherever they are."""
+    frame, taken = call.frame, any_value(call.frame, call.argument(0, "state_dict"))
+    if call.given(2, "assign") is TRUE:
+        move(frame, call.receiver, device_of(frame, taken), source_of(frame, taken))
     return NUMBER
 
 

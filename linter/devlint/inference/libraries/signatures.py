@@ -14,6 +14,7 @@ from devlint.inference.stubs import Stubs
 from devlint.inference.values.data import (
     ALL_DIMENSIONS,
     ANYWHERE,
+    FOLLOWS,
     HOST,
     INDEX,
     MODULE,
@@ -226,7 +227,7 @@ def solve(frame: Frame, stubs: Stubs, name: str, found: Fitted, span: ir.Span) -
 def _exemption(terms: Terms) -> str:
     for term in terms:
         if isinstance(term, stub.ScalarTerm):
-            return ON_CPU if term.device == "cpu" else ANYWHERE
+            return {"cpu": ON_CPU, "follows": FOLLOWS}.get(term.device, ANYWHERE)
     return ALL_DIMENSIONS
 
 

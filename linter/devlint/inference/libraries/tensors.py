@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from devlint.inference.libraries.python import ACCELERATORS, AVAILABLE
-from devlint.inference.libraries.signatures import prove
+from devlint.inference.libraries.signatures import apply, prove
 from devlint.inference.libraries.table import CallSite, handles
 from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.containers import elements, one_element
@@ -13,7 +13,7 @@ from devlint.inference.state.frame import Frame
 from devlint.inference.state.moves import moved
 from devlint.inference.state.where import PROCESS_STATE, default_device, device_of, rank_of, source_of
 from devlint.inference.values import ranks
-from devlint.inference.values.data import ALL_DIMENSIONS, ONE_ELEMENT
+from devlint.inference.values.data import ALL_DIMENSIONS, HOST, ONE_ELEMENT, TAKES_CPU, Participant
 from devlint.inference.values.devices import denoted, type_name
 from devlint.inference.values.folding import fold
 from devlint.inference.values.joins import either
@@ -169,6 +169,16 @@ def legacy(call: CallSite) -> Value:
         return tensor(device_of_data(frame, data), rank_of(frame, data), NONE, source_of(frame, data))
     where = default_device(frame) if frame.engine.changes_type else CPU
     return tensor(where, POSITIVE, NONE, frame.source())
+
+
+@handles(*[f"torch.{kind}Tensor" for kind in "Float Double Half BFloat16 Long Int Short Char Byte Bool".split()])
+def typed(call: CallSite) -> Value:
+    """Return `torch.FloatTensor(…)`, which refuses a tensor that is on another device."""
+    frame, given = call.frame, call.arguments.positional
+    if len(given) == 1 and (isinstance(given[0], Tensor) or is_symbolic(given[0])):
+        require(frame, call.name, [participant(frame, given[0]), Participant(HOST, CPU)], call.span, TAKES_CPU)
+    stubs = frame.engine.stubs
+    return apply(frame, stubs, call.name, stubs.function(call.name) or (), call.arguments, call.span)
 
 
 @handles("torch.Tensor:type")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from devlint.inference.values.data import (
     ALL_DIMENSIONS,
     DISCARDED,
+    FOLLOWS,
     INDEX,
     ON_CPU,
     ONE_ELEMENT,
@@ -39,7 +40,7 @@ def broken(requirement: Requirement) -> tuple[Participant, Participant] | None:
     if requirement.kind == DISCARDED:
         only = requirement.participants[0]
         return (only, only) if isinstance(only.subject, Tensor) else None
-    firm = [each for each in requirement.participants if is_firm(each)]
+    firm = [each for n, each in enumerate(requirement.participants) if is_firm(each, requirement.participants[:n])]
     for number_of, one in enumerate(firm):
         for two in firm[number_of + 1 :]:
             if differ(one.device, two.device) and not _may_read(requirement.kind, one, two):
@@ -82,14 +83,16 @@ def _may_read(kind: str, one: Participant, two: Participant) -> bool:
     return kind == READ_INDEX and CPU in [each.device for each in (one, two) if each.role == INDEX]
 
 
-def is_firm(participant: Participant) -> bool:
-    """Whether a participant must agree: whether it has a device, and is certainly no tensor that is exempt."""
+def is_firm(participant: Participant, before: tuple[Participant, ...]) -> bool:
+    """Whether a participant must agree: whether it is certainly no tensor that is exempt, by those before it."""
     if participant.exemption == ALL_DIMENSIONS:
         return True
     if participant.exemption == ONE_ELEMENT:
         exact = number(participant.rank)
         return exact is not None and exact > 0
-    if participant.exemption == ON_CPU and all(differ(each, CPU) for each in possible(participant.device)):
+    may_follow = participant.exemption == FOLLOWS and any(each.device is not CPU for each in before)
+    is_elsewhere = participant.exemption in (ON_CPU, FOLLOWS) and not may_follow
+    if is_elsewhere and all(differ(each, CPU) for each in possible(participant.device)):
         return True
     return is_positive(participant.rank)
 

@@ -12,6 +12,8 @@ ON_CPU: Final = "cpu"
 """A 0-dim tensor on the CPU need not agree."""
 ANYWHERE: Final = "any"
 """A 0-dim tensor need not agree."""
+FOLLOWS: Final = "follows"
+"""As ON_CPU; and behind a participant on an accelerator, no 0-dim tensor need agree."""
 ONE_ELEMENT: Final = "one element"
 """A tensor of one element need not agree, whatever its rank."""
 
