@@ -420,7 +420,7 @@ class Inspector:
         try:
             if self._settings.engine == "inference":
                 names = {rule.code: rule.name for rule in place.selection.rules_for(source.path)}
-                told = place.inference.diagnostics(source, names)
+                told = place.inference.diagnostics(source, names, place.least)
                 return self._settled(place, source, told, FileResult(display, digest=source.digest))
             facts = place.facts(source)
             phase = "rules"

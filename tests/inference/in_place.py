@@ -36,7 +36,7 @@ class InPlace(Solver):
         """Execute the body with the caller's values; a body that is being executed has a summary."""
         if called.body in _INSIDE or self.summaries.is_active(called.body):
             return super().call_function(frame, called, arguments, span)
-        self.called.add(called.body)
+        self.demand.call(frame.body, called.body)
         given = bound(frame, called.body, called.environment, arguments)
         inner = Frame(self, called.body, frame.oracle, frame.heap, frame.site(span))
         inner.state = State({}, frame.heap, True, frame.state.passed)

@@ -12,7 +12,8 @@ import pytest
 from devlint.diagnostics import Certainty
 from devlint.inference.solve import Solver
 from devlint.inference.values.tensors import Device
-from devlint.inference.verdict.codes import causes_of, certainty_of, code_of
+from devlint.inference.verdict.codes import causes_of, code_of
+from devlint.inference.verdict.levels import certainty_of
 from devlint.project import Project
 from devlint.registry import load_rules
 from devlint.torchlib import catalogue

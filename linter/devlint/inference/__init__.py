@@ -22,10 +22,12 @@ Worked example. The body of `scaled` alone breaks nothing; its second caller bre
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from devlint.diagnostics import Certainty
+from devlint.errors import SourceError
 from devlint.project import Project
 from devlint.torchlib import catalogue
 
@@ -48,18 +50,32 @@ class Inference:
     def __init__(self, project: Project, signatures: Sequence[Path] = ()) -> None:
         from devlint.inference.solve import Solver
 
+        self._project = project
         self._solver = Solver(project, catalogue.load(signatures))
 
-    def diagnostics(self, source: Source, names: Mapping[str, str]) -> list[Diagnostic]:
-        """Return the reports on one file.
+    def diagnostics(
+        self, source: Source, names: Mapping[str, str], least: Certainty = Certainty.ON_ACCELERATOR
+    ) -> list[Diagnostic]:
+        """Return the reports on one file, whose callers may be in any file of the project.
 
         Args:
             source: the file.
             names: the names of the wanted rules, by code.
+            least: the least certainty of a wanted report.
         """
         from devlint.inference.verdict.reports import diagnostics
 
-        return diagnostics(self._solver.check([source]), source.display, source.text, names)
+        found = self._solver.check([*self._members(), source])
+        if least is Certainty.POSSIBLE:
+            found += self._solver.of_clients()
+        return diagnostics(found, source.display, source.text, names)
+
+    def _members(self) -> Iterator[Source]:
+        for path in self._project.members:
+            try:
+                yield self._project.source(path)
+            except SourceError:
+                continue
 
 
 def check_text(text: str) -> list[str]:
@@ -68,5 +84,5 @@ def check_text(text: str) -> list[str]:
         project = Project(Path(folder))
         source = project.put(Path(folder) / "program.py", text.encode())
         codes = {f"DEV{number}": "" for number in range(100, 1000)}
-        found = Inference(project).diagnostics(source, codes)
+        found = Inference(project).diagnostics(source, codes, Certainty.POSSIBLE)
     return [f"{one.place.line}: {one.code} {one.message}" for one in found]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final, final
 
 from devlint.frontend import ir
@@ -69,6 +70,7 @@ class Files:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._by_path: dict[str, Loaded | None] = {}
+        self._distributions: dict[Path, bool] = {}
 
     def load(self, source: Source) -> Loaded | None:
         """Return a file."""
@@ -84,7 +86,17 @@ class Files:
             return None
         module = source.module or source.display
         package = module if source.is_package else module.rpartition(".")[0]
-        return Loaded(FileCode(module, source.display, package, scope), source)
+        is_test, is_of_library = self._project.is_test(source.path), self._is_of_distribution(source.path.parent)
+        return Loaded(FileCode(module, source.display, package, scope, is_test, is_of_library), source)
+
+    def _is_of_distribution(self, folder: Path) -> bool:
+        """Whether a folder of the project, or one above it, says how it is built and installed."""
+        if folder not in self._distributions:
+            above = folder.parent if folder != self._project.root else folder
+            is_inside = above != folder and self._project.root in folder.parents
+            found = Project(folder).is_distribution or (is_inside and self._is_of_distribution(above))
+            self._distributions[folder] = found
+        return self._distributions[folder]
 
     def find(self, module: str, importer: Source) -> Loaded | None:
         """Return the file that an import of a module leads to."""

@@ -13,7 +13,7 @@ from devlint.inference.calls.evaluation import evaluate
 from devlint.inference.calls.items import iterated
 from devlint.inference.calls.substitution import Substitution
 from devlint.inference.calls.target import call_value
-from devlint.inference.entries import module_client
+from devlint.inference.entries import function_client, module_client, tests
 from devlint.inference.execute.expressions import operate
 from devlint.inference.execute.statements import block
 from devlint.inference.files import DONE, NEW, RUNNING, Files, Loaded
@@ -60,7 +60,6 @@ class Solver(Engine):
         self._bodies: dict[ir.Function, Body] = {}
         self._classes: dict[tuple[ir.Class, tuple[Value, ...]], ClassCode] = {}
         self._defaults: dict[tuple[Body, str], Value] = {}
-        self._clients: dict[ClassCode, list[Finding]] = {}
         self._own: dict[Body, dict[Finding, None]] = {}
         self._asked: set[tuple[FileCode, str]] = set()
         self.revealed: dict[Place, Value] = {}
@@ -92,23 +91,38 @@ class Solver(Engine):
         for loaded in self._files.all():
             if loaded.frame is not None:
                 found.update(loaded.frame.findings)
-        for body in self._bodies.values():
+        bodies = list(self._bodies.values())
+        for body in filter(tests.is_test, bodies):
+            found.update(self._of_its_own(body))
+        called = {each for calls in self.demand.calls.values() for each in calls}
+        for body in bodies:
             found.update(self.summaries.of(body).findings)
-            if body not in self.called:
+            if body not in called:
                 found.update(self._of_its_own(body))
-        for code in self._classes.values():
-            if code.is_module and code not in self.created:
-                found.update(dict.fromkeys(self._of_its_client(code)))
         return list(found)
 
-    def _of_its_client(self, code: ClassCode) -> list[Finding]:
-        """Return the findings of a client of a class of modules that no code of the project creates."""
-        if code not in self._clients:
-            default = UNKNOWN if self.changes_default else CPU
-            self.is_of_client = True
-            self._clients[code] = list(module_client.findings(self._entry(code.file, default), code))
-            self.is_of_client = False
-        return self._clients[code]
+    def of_clients(self) -> list[Finding]:
+        """Return the findings of clients, which use the classes of modules and the functions of all checked files."""
+        demand = self.demand
+        made = {
+            code
+            for body, codes in demand.makes.items()
+            if not body.file.is_test
+            for each in codes
+            for code in each.order
+        }
+        found: list[Finding] = []
+        demand.is_paused = True
+        for code in self._classes.values():
+            if code.is_module:
+                is_left = code in made and code not in demand.moved
+                is_wanted = code.file.is_of_library and bool(demand.moved) and not is_left
+                found += module_client.findings(self._entry(code.file, self._default), code, is_wanted)
+        for body in self._bodies.values():
+            if function_client.is_public(body) and not body.file.is_test:
+                found += function_client.findings(self._entry(body.file, self._default), body)
+        demand.is_paused = False
+        return found
 
     def _of_its_own(self, body: Body) -> dict[Finding, None]:
         """Return the findings of a body that no code of the project calls, after all files have set their globals.
@@ -117,14 +131,22 @@ class Solver(Engine):
         """
         if self._own[body]:
             return self._own[body]
-        frame = self._entry(body.file, UNKNOWN if self.changes_default else CPU)
-        puts_in = Substitution(frame, {}, body.scope.span)
-        for requirement in self.summaries.summary(body, puts_in).requirements:
-            needed = puts_in.requirement(requirement)
-            if needed is not None:
-                hand_on(frame, needed, None)
+        frame = self._entry(body.file, self._default)
+        if tests.is_test(body):
+            tests.run(frame, body)
+        else:
+            puts_in = Substitution(frame, {}, body.scope.span)
+            for requirement in self.summaries.summary(body, puts_in).requirements:
+                needed = puts_in.requirement(requirement)
+                if needed is not None:
+                    hand_on(frame, needed, None)
         self._own[body] = frame.findings
         return frame.findings
+
+    @property
+    def _default(self) -> Value:
+        """The default device of an entry that is executed after all files."""
+        return UNKNOWN if self.changes_default else CPU
 
     def _entry(self, file: FileCode, default: Value) -> Frame:
         """Return the frame of an entry that is executed after all files."""

@@ -34,8 +34,7 @@ from devlint.inference.values.terms import (
 
 def call_function(frame: Frame, called: Function, arguments: Arguments, span: ir.Span) -> Value:
     """Call a function of the project: apply its effects and return its result."""
-    if called.body is not frame.body and not frame.engine.is_of_client:
-        frame.engine.called.add(called.body)
+    frame.engine.demand.call(frame.body, called.body)
     given = bound(frame, called.body, called.environment, arguments)
     puts_in = Substitution(frame, given, span)
     summary = frame.engine.summary(called.body, puts_in)

@@ -31,6 +31,7 @@ def bound(frame: Frame, body: Body, environment: Value, arguments: Arguments) ->
     given: dict[Value, Value] = {ENCLOSING: environment}
     rest, named = list(arguments.positional), dict(arguments.named)
     spread = None if arguments.spread is None else arguments.spread
+    demand = frame.engine.demand
     for each in body.function.parameters:
         if each.kind == "args":
             given[variadic(each.name)] = _rest(rest, spread)
@@ -38,12 +39,15 @@ def bound(frame: Frame, body: Body, environment: Value, arguments: Arguments) ->
         elif each.kind == "kwargs":
             given[keywords(each.name)] = _named(body, named, arguments)
         elif each.kind != "keyword" and rest:
+            demand.hand_over(body, each.name, True)
             given[parameter(each.name)] = rest.pop(0)
         elif each.kind != "positional" and each.name in named:
+            demand.hand_over(body, each.name, True)
             given[parameter(each.name)] = named.pop(each.name)
         elif each.kind != "keyword" and spread is not None:
             given[parameter(each.name)] = one_element(frame, spread)
         else:
+            demand.hand_over(body, each.name, False)
             given[parameter(each.name)] = _left_out(frame, body, each, arguments)
     return given
 

@@ -39,8 +39,7 @@ from devlint.torchlib.signature import ModuleTerm, ObjectTerm, TensorTerm
 def construct(frame: Frame, code: ClassCode, arguments: Arguments, span: ir.Span) -> Value:
     """Return a new object of a class of the project."""
     made = frame.make(OBJECT, span, class_value(code))
-    if not frame.engine.is_of_client:
-        frame.engine.created.update(code.order)
+    frame.engine.demand.make(frame.body, code)
     found = code.lookup("__init__")
     if isinstance(found, Function):
         frame.engine.call(frame, bound(found, made), arguments, span)

@@ -1,107 +1,106 @@
-"""The client of a class of modules: makes one, moves it, and calls its `forward` or the steps of a trainer."""
+"""The client of a class of modules: makes one, moves it, and calls its `forward`, its steps and its other methods."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.inference.state.frame import Arguments, Frame
+from devlint.frontend import ir
+from devlint.inference.entries.inputs import inputs, is_proven, options
+from devlint.inference.state.frame import NOBODY, Arguments, Frame
 from devlint.inference.state.moves import move
+from devlint.inference.text.captured import instructions
 from devlint.inference.values.code import Body, ClassCode
-from devlint.inference.values.data import CLIENT, DISCARDED, Finding
-from devlint.inference.values.devices import parse
+from devlint.inference.values.data import DISCARDED, OF_METHOD, OF_MODULE, Finding
 from devlint.inference.values.objects import Function, Instance, bound, class_value
-from devlint.inference.values.tensors import ACCELERATOR
-from devlint.inference.values.terms import (
-    INPUT,
-    NONE,
-    OPTION,
-    UNKNOWN,
-    Constant,
-    Symbol,
-    Value,
-    constant,
-    root,
-    root_of,
-)
-from devlint.torchlib.knowledge import MODULE_STEPS, TENSOR_NAMES
+from devlint.inference.values.tensors import ACCELERATOR, Tensor
+from devlint.inference.values.terms import MOVED, NONE, PARAMETER, UNKNOWN, Constant, attribute, root
+from devlint.torchlib.knowledge import MODULE_STEPS
 
 
-def findings(frame: Frame, code: ClassCode) -> Iterator[Finding]:
+def findings(frame: Frame, code: ClassCode, is_wanted: bool) -> Iterator[Finding]:
     """Yield the findings of a client that uses a class of modules on an accelerator.
 
     Args:
         frame: the frame of an entry.
         code: a class of modules of the project.
+        is_wanted: whether the project asks for such a use.
     """
     span = code.scope.span
     frame.span = span
-    made = frame.engine.call(frame, class_value(code), _options(frame, code), span)
-    frame.findings = {}  # a constructor runs where nothing has been moved
+    found = code.lookup("__init__")
+    given = Arguments([], {})
+    if isinstance(found, Function) and found.body.function is not None:
+        given = options(frame, found.body)
+    made = frame.engine.call(frame, class_value(code), given, span)
     if not isinstance(made, Instance) or not frame.is_live:
         return
     move(frame, made, ACCELERATOR, NONE)
     base = frame.state
-    for name in MODULE_STEPS:
-        found = code.lookup(name)
-        if not isinstance(found, Function) or found.body.function is None or found.body.function.is_stub:
-            continue
-        frame.state, frame.findings = base.fork(), {}
-        frame.engine.call(frame, bound(found, made), _inputs(frame, found.body), span)
-        for each in frame.findings:
-            if each.requirement.kind != DISCARDED and _is_proven(frame, each):
-                yield each._replace(entry=CLIENT)
+    places_itself = [name for name, body in _methods(code).items() if _places_itself(frame, body)]
+    for name, body in _ways_in(code):
+        if name in places_itself:
+            continue  # its callers do not move the object before
+        frame.state, frame.findings = base.fork(), {}  # what the constructor does happens before the move
+        for each in _stored_elsewhere(code, name):
+            if isinstance(frame.heap.get(made, attribute(each)), (Tensor, Constant)):
+                frame.heap.put(made, attribute(each), UNKNOWN)
+        method = code.lookup(name)
+        assert isinstance(method, Function)
+        frame.engine.call(frame, bound(method, made), inputs(frame, body, 1), span)
+        entry = OF_MODULE if name in MODULE_STEPS else OF_METHOD
+        asked = is_wanted and (entry == OF_MODULE or not places_itself)
+        for one in frame.findings:
+            if one.requirement.kind != DISCARDED:
+                yield one._replace(entry=entry, is_wanted=asked and is_proven(frame, one))
 
 
-def _options(frame: Frame, code: ClassCode) -> Arguments:
-    """Return a free option for each named parameter of a constructor, unless its default is no choice."""
-    found = code.lookup("__init__")
-    named: dict[str, Value] = {}
-    if isinstance(found, Function) and found.body.function is not None:
-        for each in found.body.function.parameters[1:]:
-            default = frame.engine.default(found.body, each.name) if each.has_default else None
-            if each.kind not in ("args", "kwargs") and (default is None or _is_choice(default)):
-                named[each.name] = root(OPTION, each.name, constant(found.body.name))
-    return Arguments([], named)
+def _methods(code: ClassCode) -> dict[str, Body]:
+    """Return the methods of a class and its bases, by name."""
+    found: dict[str, Body] = {}
+    for each in code.order:
+        for name, held in each.members.items():
+            if isinstance(held, Function) and held.body.function is not None and held.body.function.parameters:
+                found.setdefault(name, held.body)
+    return found
 
 
-def _is_choice(default: Value) -> bool:
-    """Whether a default is a number, a text or None, for which a user may give another one."""
-    return isinstance(default, Constant)
+def _ways_in(code: ClassCode) -> list[tuple[str, Body]]:
+    """Return the methods that a user calls: the steps of a module, and public ones that no other method mentions."""
+    methods = _methods(code)
+    mentioned = {name for body in methods.values() for name in _read_of_self(body)}
+    steps = [(name, methods[name]) for name in MODULE_STEPS if name in methods]
+    others = [
+        (name, body)
+        for name, body in methods.items()
+        if name not in MODULE_STEPS and not name.startswith("_") and name not in mentioned
+    ]
+    return [(name, body) for name, body in (*steps, *others) if body.function is not None and not body.function.is_stub]
 
 
-def _inputs(frame: Frame, body: Body) -> Arguments:
-    """Return the arguments of a client: an input on the accelerator for each parameter without a default."""
+def _read_of_self(body: Body) -> set[str]:
+    """Return the attributes of its own object that a method reads, by the text."""
     assert body.function is not None
-    named: dict[str, Value] = {}
-    for each in body.function.parameters[1:]:
-        if each.kind in ("args", "kwargs"):
-            continue
-        default = frame.engine.default(body, each.name) if each.has_default else None
-        names = set(each.annotation.names) - {"None"} if each.annotation is not None else set()
-        is_device = (
-            isinstance(default, Constant) and isinstance(default.value, str) and parse(default.value) is not UNKNOWN
-        )
-        if default is None or (default is NONE and not is_device):
-            value = root(INPUT, each.name, constant(body.name))
-            if names and names <= TENSOR_NAMES | {"Tensor"}:
-                frame.kinds[value] = None
-            if default is None:
-                named[each.name] = value
-    return Arguments([], named)
+    first, held, names = body.function.parameters[0].name, set(), set()
+    for each in instructions(body.function.body):
+        if isinstance(each, ir.Load) and each.name == first:
+            held.add(each.target)
+        elif isinstance(each, ir.Attribute) and each.base in held:
+            names.add(each.name)
+    return names
 
 
-def _is_proven(frame: Frame, finding: Finding) -> bool:
-    """Whether the inputs that take part in a finding are tensors for certain."""
-    for each in (finding.one, finding.two):
-        top = root_of(each.subject)
-        if top is not None and top.kind == INPUT and not _is_tensor(frame, each.subject):
-            return False
-    return True
+def _places_itself(frame: Frame, body: Body) -> bool:
+    """Whether a method moves its own object."""
+    assert body.function is not None
+    own = root(PARAMETER, body.function.parameters[0].name)
+    return any(each.owner is own and each.field is MOVED for each in frame.engine.summary(body, NOBODY).effects)
 
 
-def _is_tensor(frame: Frame, value: Value) -> bool:
-    while value not in frame.kinds:
-        if not isinstance(value, Symbol) or value.field.key is None or isinstance(value.field.key, Constant):
-            return False
-        value = value.parent
-    return True
+def _stored_elsewhere(code: ClassCode, name: str) -> list[str]:
+    """Return the attributes that other public methods store, which a user may have called before."""
+    found: set[str] = set()
+    for each in code.order:
+        for method, names in each.scope.self_stores.items():
+            if method != name and not method.startswith("_"):
+                found |= names
+    return sorted(found)

@@ -302,7 +302,8 @@ def range_(call: CallSite) -> Value:
 def map_(call: CallSite) -> Value:
     """Return an iterator that calls a function for each element that somebody takes."""
     made = call.frame.make(LIST, call.span)
-    call.frame.heap.put(made, LAZY, pack(*call.arguments.positional))
+    if call.arguments.spread is None and call.arguments.positional:
+        call.frame.heap.put(made, LAZY, pack(*call.arguments.positional))
     return made
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, final
 
+from devlint.inference.state.demand import Demand
 from devlint.inference.state.heap import Heap
 from devlint.inference.stubs import Stubs
 from devlint.inference.values.code import Body, ClassCode, FileCode
@@ -178,17 +179,14 @@ class Engine:
     Attributes:
         stubs: the signatures of libraries.
         changes_default, changes_type: whether some code of the project changes the default device or tensor type.
-        is_of_client: whether a client is executed, which is no code of the project.
-        called, created: the functions that code of the project calls, and the classes that it instantiates.
+        demand: what the project's own code calls, makes, moves and hands over.
     """
 
     def __init__(self, stubs: Stubs) -> None:
         self.stubs = stubs
         self.changes_default = False
         self.changes_type = False
-        self.is_of_client = False
-        self.called: set[Body] = set()
-        self.created: set[ClassCode] = set()
+        self.demand = Demand()
 
     def call(self, frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> Value:
         """Execute a call and return its result."""

@@ -119,6 +119,8 @@ def _move(frame: Frame, value: Value, where: Value, decided: Value, seen: dict[V
         heap.put(value, MOVED, where)
         _move_parts(frame, value, where, decided, seen)
     elif isinstance(value, Instance) and (is_module(value) or value.kind in (OBJECT, LIBRARY)):
+        if isinstance(value.of, ClassValue):
+            frame.engine.demand.move(value.of.code)
         if heap.get(value, DEVICE) is not None:
             heap.put(value, DEVICE, where)
         heap.put(value, SOURCE, decided)

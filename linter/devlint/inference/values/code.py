@@ -19,13 +19,19 @@ class FileCode:
         path: where it is.
         package: the package that a relative import in it begins with.
         scope: its instructions.
+        is_test: whether pytest collects it or takes fixtures from it.
+        is_of_library: whether it belongs to a distribution, so that others may use what it defines.
     """
 
-    def __init__(self, module: str, path: str, package: str, scope: ir.File) -> None:
+    def __init__(
+        self, module: str, path: str, package: str, scope: ir.File, is_test: bool, is_of_library: bool
+    ) -> None:
         self.module = module
         self.path = path
         self.package = package
         self.scope = scope
+        self.is_test = is_test
+        self.is_of_library = is_of_library
 
     def is_stored_once(self, name: str) -> bool:
         """Whether the file binds a global once and no function binds it anew."""

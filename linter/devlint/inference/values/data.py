@@ -103,8 +103,9 @@ class Finding(NamedTuple):
     """A requirement that is manifest, and the two participants that break it.
 
     Attributes:
-        entry: the kind of the last caller: PROGRAM, or CLIENT for the client of a class of modules.
         is_of_world: whether they differ only for some choices of the user or machine.
+        entry: the kind of the last caller: PROGRAM, OF_MODULE, OF_METHOD or OF_FUNCTION.
+        is_wanted: whether the project asks for such a use: always true for a program.
     """
 
     requirement: Requirement
@@ -112,10 +113,15 @@ class Finding(NamedTuple):
     two: Participant
     is_of_world: bool = False
     entry: str = "program"
+    is_wanted: bool = True
 
 
 PROGRAM: Final = "program"
-CLIENT: Final = "client"
+OF_MODULE: Final = "client of a module"
+"""The client calls `forward`, or a step of a trainer."""
+OF_METHOD: Final = "client of a method"
+"""The client calls another public method of a module."""
+OF_FUNCTION: Final = "client of a function"
 
 
 class Question(NamedTuple):

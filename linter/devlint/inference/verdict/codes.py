@@ -1,14 +1,12 @@
-"""The rule and the certainty of a finding."""
+"""The rule that a finding breaks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from devlint.diagnostics import Certainty
 from devlint.inference.requirements.causes import stored_at
 from devlint.inference.values.data import (
-    CLIENT,
     DISCARDED,
     DRAWN,
     KEPT,
@@ -60,17 +58,6 @@ def code_of(finding: Finding) -> str:
     if MODULE in (finding.one.role, finding.two.role):
         return INPUT
     return ALWAYS_ON_CPU if finding.requirement.is_beside_caller else ARITHMETIC
-
-
-def certainty_of(finding: Finding) -> Certainty:
-    """Return the certainty of a report.
-
-    CERTAIN: the program raises on each path that gets to the operation. ON_ACCELERATOR: it raises in a world with an
-    accelerator, for some choice of its options. POSSIBLE: only a client of a class of modules gets there.
-    """
-    if finding.entry == CLIENT:
-        return Certainty.POSSIBLE
-    return Certainty.ON_ACCELERATOR if finding.is_of_world else Certainty.CERTAIN
 
 
 def causes_of(finding: Finding) -> Iterator[tuple[str, Place]]:

@@ -6,32 +6,38 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from devlint.diagnostics import Diagnostic, Place, Severity
 from devlint.inference.values import data
-from devlint.inference.values.data import DISCARDED, Finding, Participant
+from devlint.inference.values.data import DISCARDED, PROGRAM, Finding, Participant
 from devlint.inference.values.devices import possible
 from devlint.inference.values.tensors import Device
-from devlint.inference.verdict.codes import causes_of, certainty_of, code_of
+from devlint.inference.verdict.codes import causes_of, code_of
+from devlint.inference.verdict.levels import certainty_of
 
 
 def diagnostics(found: Iterable[Finding], display: str, text: str, names: Mapping[str, str]) -> list[Diagnostic]:
     """Return the reports on one file.
 
     Args:
-        found: the findings of all files.
+        found: the findings of all files, those of programs first.
         display: the file.
         text: its source text.
         names: the names of the rules that are wanted, by code.
     """
     lines = text.split("\n")
     reports: dict[tuple[data.Place, str], Diagnostic] = {}
+    of_programs: set[data.Place] = set()
     for finding in found:
         told = [(code_of(finding), finding.requirement.place, _message(finding)), *_causes(finding)]
         for code, place, message in told:
             if place.path != display or code not in names or (place, code) in reports:
                 continue
+            if finding.entry != PROGRAM and place in of_programs:
+                continue  # a client meets the same cause again
             calls = tuple([Place(each.path, each.line, 1, each.line, 1) for each in finding.requirement.chain])
             level, where = certainty_of(finding), _place(lines, place)
             report = Diagnostic(code, names[code], Severity.ERROR, level, message, where, calls=calls)
             reports[place, code] = report
+            if finding.entry == PROGRAM:
+                of_programs.add(place)
     return sorted(reports.values(), key=lambda one: one.sort_key)
 
 
