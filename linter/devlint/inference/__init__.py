@@ -22,7 +22,7 @@ Worked example. The body of `scaled` alone breaks nothing; its second caller bre
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,17 +65,17 @@ class Inference:
         """
         from devlint.inference.verdict.reports import diagnostics
 
-        found = self._solver.check([*self._members(), source])
+        members = [each for path in self._project.members if (each := self._readable(path)) is not None]
+        found = self._solver.check([*members, source])
         if least is Certainty.POSSIBLE:
             found += self._solver.of_clients()
         return diagnostics(found, source.display, source.text, names)
 
-    def _members(self) -> Iterator[Source]:
-        for path in self._project.members:
-            try:
-                yield self._project.source(path)
-            except SourceError:
-                continue
+    def _readable(self, path: Path) -> Source | None:
+        try:
+            return self._project.source(path)
+        except SourceError:
+            return None
 
 
 def check_text(text: str) -> list[str]:
