@@ -31,7 +31,18 @@ from devlint.inference.values.data import Finding, Place, Summary
 from devlint.inference.values.joins import join
 from devlint.inference.values.objects import ClassValue, FileValue, Function, Instance, Library, file_value, function
 from devlint.inference.values.tensors import CPU
-from devlint.inference.values.terms import DEVICE, GLOBAL, UNKNOWN, Constant, Root, Value, constant, root
+from devlint.inference.values.terms import (
+    BACKEND,
+    DEVICE,
+    GLOBAL,
+    NO_DEVICE,
+    UNKNOWN,
+    Constant,
+    Root,
+    Value,
+    constant,
+    root,
+)
 from devlint.project import Project, Source
 from devlint.torchlib.catalogue import Catalogue
 
@@ -153,6 +164,7 @@ class Solver(Engine):
         body = Body(file, file.scope, None, None, frozenset(), frozenset(), unread_results(file.scope))
         frame = Frame(self, body, NOBODY, Heap())
         frame.heap.put(PROCESS_STATE, DEVICE, default)
+        frame.heap.put(PROCESS_STATE, BACKEND, NO_DEVICE)
         return frame
 
     # --- files ------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from devlint.inference.libraries.loading import collated
 from devlint.inference.libraries.tensors import device_of_data
 from devlint.inference.state.containers import get, has, length_of
 from devlint.inference.state.frame import Frame
+from devlint.inference.state.moves import scattered
 from devlint.inference.state.where import device_of, rank_of, source_of
 from devlint.inference.values.devices import meet, possible
 from devlint.inference.values.folding import ARITHMETIC, AUGMENTED, COMPARISONS, chosen, fold, is_several, is_text
@@ -58,6 +59,8 @@ def evaluate(frame: Frame, name: str, arguments: tuple[Value, ...], span: ir.Spa
     if name == "attribute":
         attribute_name = arguments[1]
         return read(frame, first, str(attribute_name.value), span) if isinstance(attribute_name, Constant) else UNKNOWN
+    if name == "scattered":
+        return scattered(frame, first, arguments[1])
     if name == "to":
         return relocated(frame, first, arguments[1], arguments[2])
     if name == "device_of":

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
-from devlint.inference.libraries import containers, loading, modules, optimizers, python, tensors, trainers
+from devlint.inference.libraries import (
+    containers,
+    loading,
+    modules,
+    optimizers,
+    parallel,
+    process_groups,
+    python,
+    tensors,
+    trainers,
+)
 
-TOPICS = (containers, loading, modules, optimizers, python, tensors, trainers)
+TOPICS = (containers, loading, modules, optimizers, parallel, process_groups, python, tensors, trainers)

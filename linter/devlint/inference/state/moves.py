@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from devlint.inference.state.frame import Frame
 from devlint.inference.state.where import device_of, is_module, rank_of, registered, source_of
-from devlint.inference.values.joins import join_all
+from devlint.inference.values.joins import either, join_all
 from devlint.inference.values.objects import (
     DICT,
     ENVIRONMENT,
@@ -24,6 +24,7 @@ from devlint.inference.values.terms import (
     MAPPING,
     MOVED,
     NONE,
+    NUMBER,
     PARTS,
     RANK,
     RETURNS_ON,
@@ -31,6 +32,7 @@ from devlint.inference.values.terms import (
     STATE,
     UNKNOWN,
     WORKS_ON,
+    Constant,
     Root,
     Symbol,
     Term,
@@ -62,6 +64,22 @@ def moved(frame: Frame, value: Value, where: Value, decided: Value) -> Value:
         move(frame, value, where, decided)
         return value
     return UNKNOWN
+
+
+def scattered(frame: Frame, value: Value, where: Value) -> Value:
+    """Return an input that a wrapper of a module moves: tensors, also in tuples; unknown for other containers."""
+    if isinstance(value, Tensor):
+        return moved(frame, value, where, frame.source())
+    if isinstance(value, Tuple):
+        return pack(*[scattered(frame, each, where) for each in value.items])
+    if isinstance(value, Alternatives):
+        return join_all([scattered(frame, each, where) for each in value.options])
+    if isinstance(value, Term) and value.operator == "ite":
+        test, then, orelse = value.arguments
+        return either(test, scattered(frame, then, where), scattered(frame, orelse, where))
+    if isinstance(value, (Root, Symbol, Term)):
+        return term("scattered", value, where)
+    return value if isinstance(value, Constant) or value is NUMBER else UNKNOWN
 
 
 def move(frame: Frame, value: Value, where: Value, decided: Value) -> None:

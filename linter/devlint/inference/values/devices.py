@@ -6,6 +6,8 @@ that is no tensor. The terms:
 * `denoted(v, d)`: the device that `v` names, or `d` if `v` is None;
 * `target(v, d)`: the device of `x.to(v)` for an `x` on `d`;
 * `started(s, d)`: where the state of an optimizer is after a step with parameters on `d`, if it was on `s` before;
+* `by_type(d)`: any device of the type of `d`;
+* `sent_from(v)`: where tensors are that a process group with the backend `v` sends; NO_DEVICE if anywhere;
 * `meet(a, r, b, s)`: the device that operands on `a` and `b` with the ranks `r` and `s` share;
 * `ite(t, a, b)`: `a` if the test `t` holds, else `b`.
 """
@@ -38,6 +40,10 @@ TYPES: Final = frozenset("cpu cuda mps xpu meta hpu npu mtia ipu xla privateuseo
 
 SCALAR: Final = constant(0)
 """The rank of a 0-dim tensor."""
+
+
+ANY_CUDA: Final = device("cuda")
+"""A CUDA device, whichever it is: it differs from no other one."""
 
 
 def parse(text: str) -> Value:
@@ -148,6 +154,28 @@ def started(state: Value, now: Value) -> Value:
     if is_symbolic(state) or is_symbolic(now):
         return term("started", state, now)
     return UNKNOWN if differ(state, now) else state
+
+
+def by_type(where: Value) -> Value:
+    """Return any device of the type of a device: "cuda" for "cuda:0"."""
+    if isinstance(where, Device):
+        return device(type_of(where.name))
+    if isinstance(where, Alternatives):
+        return join_all([by_type(each) for each in where.options])
+    if isinstance(where, Term) and where.operator == "ite":
+        test, then, orelse = where.arguments
+        return either(test, by_type(then), by_type(orelse))
+    return term("by_type", where) if is_symbolic(where) else where
+
+
+def sent_from(backend: Value) -> Value:
+    """Return where tensors are that a process group with a backend sends; NO_DEVICE if anywhere."""
+    if isinstance(backend, Constant) and isinstance(backend.value, str):
+        return ANY_CUDA if backend.value.lower() in ("nccl", "cuda:nccl") else NO_DEVICE
+    if isinstance(backend, Term) and backend.operator == "ite":
+        test, then, orelse = backend.arguments
+        return either(test, sent_from(then), sent_from(orelse))
+    return term("sent_from", backend) if is_symbolic(backend) else UNKNOWN
 
 
 def scope(context: Value, before: Value) -> Value:

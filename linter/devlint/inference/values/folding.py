@@ -79,7 +79,7 @@ TEXT_METHODS: Final = frozenset(
     "startswith endswith lower upper strip lstrip rstrip replace removeprefix split".split()
 )
 OF_THE_HEAP: Final = frozenset(
-    "device_of rank_of device_of_data len item attribute get has to isinstance hasattr type collated".split()
+    "device_of rank_of device_of_data len item attribute get has to isinstance hasattr type collated scattered".split()
 )
 """Operations of terms that need a heap: `fold` keeps their terms."""
 TEXT_METHOD: Final = "text "
@@ -140,6 +140,10 @@ def fold(name: str, *arguments: Value) -> Value:
         return devices.target(first, arguments[1])
     if name == "started":
         return devices.started(first, arguments[1])
+    if name == "by_type":
+        return devices.by_type(first)
+    if name == "sent_from":
+        return devices.sent_from(first)
     if name == "asked":
         return asked(first) if isinstance(first, Tensor) or is_symbolic(first) else NUMBER
     if name == "scope":

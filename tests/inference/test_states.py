@@ -1,0 +1,65 @@
+"""Devices that objects and the process keep, in functions that get the object from a caller.
+
+Each program has one line that PyTorch cannot execute. The right programs beside them are fixtures.
+"""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from devlint.inference import check_text
+
+PROGRAMS = {
+    "a part of a module is a DataParallel": """
+        import torch
+        class Holder(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.part = torch.nn.DataParallel(torch.nn.Linear(4, 2), device_ids=[0, 1])
+            def forward(self, x):
+                return self.part(x)  # DEV401
+        Holder()(torch.ones(8, 4))
+        """,
+    "a function calls the DataParallel of its caller": """
+        import torch
+        def trained(net, x):
+            return net(x)  # DEV401
+        trained(torch.nn.DataParallel(torch.nn.Linear(4, 2), device_ids=[0, 1]), torch.ones(8, 4))
+        """,
+    "the results of a DataParallel": """
+        import torch
+        net = torch.nn.DataParallel(torch.nn.Linear(4, 2).cuda(), device_ids=[0, 1])
+        net(torch.ones(8, 4)) + torch.ones(2)  # DEV101
+        """,
+    "a function sends the tensor of its caller": """
+        import torch
+        def mean(value):
+            total = value.clone()
+            torch.distributed.all_reduce(total)  # DEV403
+            return total / torch.distributed.get_world_size()
+        torch.distributed.init_process_group("nccl")
+        mean(torch.tensor(3.0))
+        """,
+    "a method sends a tensor of its object": """
+        import torch
+        class Counter:
+            def __init__(self):
+                self.count = torch.zeros(1)
+            def total(self):
+                torch.distributed.all_reduce(self.count)  # DEV403
+                return self.count
+        def start(backend):
+            torch.distributed.init_process_group(backend)
+        start("nccl")
+        Counter().total()
+        """,
+}
+
+
+@pytest.mark.parametrize("text", PROGRAMS.values(), ids=PROGRAMS.keys())
+def test_a_broken_program_is_reported_once(text: str) -> None:
+    program = textwrap.dedent(text)
+    lines = [(number, line.partition("  # ")[2]) for number, line in enumerate(program.split("\n"), 1)]
+    expected = [f"{number}: {code}" for number, code in lines if code]
+    assert [" ".join(told.split(" ")[:2]) for told in check_text(program)] == expected
