@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from devlint.inference.libraries.python import AVAILABLE
 from devlint.inference.libraries.signatures import prove
 from devlint.inference.libraries.table import CallSite, handles
 from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.containers import side_by_side
 from devlint.inference.state.where import PROCESS_STATE, stored
 from devlint.inference.values.data import SENT, Participant
-from devlint.inference.values.devices import ANY_CUDA
 from devlint.inference.values.folding import fold
 from devlint.inference.values.objects import LIST, Instance
 from devlint.inference.values.tensors import Tuple
@@ -32,10 +30,8 @@ OUTPUTS: Final = ("output", "output_tensor", "output_tensor_list")
 
 @handles(f"{PACKAGE}.init_process_group")
 def init_process_group(call: CallSite) -> Value:
-    """Make the group of the process; without a name, PyTorch chooses nccl on a machine with accelerators."""
-    name = call.argument(0, "backend") if call.given(0, "backend") is not None else NONE
-    sends = fold("ite", AVAILABLE, ANY_CUDA, NO_DEVICE) if name is NONE else fold("sent_from", name)
-    call.frame.heap.put(PROCESS_STATE, BACKEND, sends)
+    """Make the group of the process; which backends a group without a name has, depends on the release of PyTorch."""
+    call.frame.heap.put(PROCESS_STATE, BACKEND, fold("sent_from", call.argument(0, "backend")))
     return NONE
 
 
