@@ -56,6 +56,7 @@ from devlint.inference.values.terms import (
     Value,
     attribute,
     constant,
+    option,
     root,
     symbol,
     term,
@@ -109,6 +110,9 @@ def _of_symbol(frame: Frame, owner: Root | Symbol, name: str) -> Value:
     if held is not None:
         return present(held)
     top = owner if isinstance(owner, Root) else owner.root
+    default = frame.engine.options.get(top, {}).get(name, UNKNOWN) if top.kind == OPTION else UNKNOWN
+    if default is not UNKNOWN and isinstance(owner, Symbol):
+        return symbol(owner, option(name, default))
     if name == "device" and (owner in frame.kinds or top.kind == INPUT):
         return device_of(frame, owner)
     if name in ("is_cuda", "is_cpu"):

@@ -11,6 +11,7 @@ from devlint.inference.calls.items import own_method, require_index, subscript
 from devlint.inference.calls.knowledge import code_of
 from devlint.inference.libraries.known import TOPICS
 from devlint.inference.libraries.modules import BASE, CONTAINERS
+from devlint.inference.libraries.python import add_option, parsed
 from devlint.inference.libraries.signatures import apply as apply_signature
 from devlint.inference.libraries.table import CallSite, function_handler, method_handler
 from devlint.inference.requirements.make import participant, require
@@ -165,8 +166,10 @@ def _call_symbol(frame: Frame, callee: Value, arguments: Arguments, span: ir.Spa
     if name and not is_option and not _is_declared_otherwise(frame, receiver):
         return call_method(frame, method(receiver, "", name), arguments, span)
     if is_option and isinstance(callee, Symbol):
-        if callee.field.name in PARSERS and arguments.positional:
-            return frame.unknown("parsed", span)  # the program gives the arguments itself
+        if callee.field.name in PARSERS and arguments.at(0, "args") is not None:  # the program gives the arguments
+            return parsed(CallSite(frame, "", callee.field.name, callee.root, arguments, span))
+        if callee.field.name == "add_argument":
+            add_option(CallSite(frame, "", callee.field.name, callee.root, arguments, span))
         for each in arguments.values():
             havoc(frame, each)
         return symbol(callee, RESULT)

@@ -17,6 +17,7 @@ from devlint.inference.values.objects import (
     SET,
     ClassValue,
     Instance,
+    Library,
     instance,
     library,
     super_of,
@@ -26,6 +27,7 @@ from devlint.inference.values.terms import (
     ABSENT,
     COMPUTED,
     ELEMENT,
+    FALSE,
     FIRST,
     ITEMS,
     LAZY,
@@ -34,6 +36,7 @@ from devlint.inference.values.terms import (
     NONE,
     NUMBER,
     PARTS,
+    TRUE,
     UNKNOWN,
     Constant,
     Value,
@@ -370,6 +373,37 @@ def namespace(call: CallSite) -> Value:
     made = frame.make(LIBRARY, call.span, library(call.name))
     for name, value in call.arguments.named.items():
         frame.heap.put(made, attribute(name), value)
+    return made
+
+
+def add_option(call: CallSite) -> None:
+    """Keep the default of an option that a parser gets."""
+    names = [str(each.value) for each in call.arguments.positional if isinstance(each, Constant)]
+    long = [each for each in names if each.startswith("--")] or names
+    to, default, kind = call.option("dest"), call.option("default"), call.option("type")
+    name = str(to.value) if isinstance(to, Constant) else long[0].lstrip("-").replace("-", "_") if long else ""
+    action = call.option("action")
+    if isinstance(action, Constant):
+        default = {"store_true": FALSE, "store_false": TRUE}.get(str(action.value)) if default is None else default
+    if isinstance(default, Constant) and isinstance(default.value, str) and kind is not None:
+        of = kind.name if isinstance(kind, Library) else ""
+        if of in ("int", "float"):
+            default = number(CallSite(call.frame, "", of, UNKNOWN, Arguments([default], {}), call.span))
+        elif of not in ("str", "torch.device"):
+            default = UNKNOWN
+    known = call.frame.engine.options.setdefault(call.receiver, {})
+    default = NONE if default is None else default if isinstance(default, Constant) else UNKNOWN
+    known[name] = default if known.get(name, default) is default else UNKNOWN
+
+
+def parsed(call: CallSite) -> Value:
+    """Return the options of a program that gives the arguments itself: the defaults, if it gives none."""
+    frame = call.frame
+    if call.name != "parse_args" or elements(frame, call.argument(0, "args")) != ():
+        return frame.unknown("parsed", call.span)
+    made = frame.make(LIBRARY, call.span, library("argparse.Namespace"))
+    for name, default in frame.engine.options.get(call.receiver, {}).items():
+        frame.heap.put(made, attribute(name), default)
     return made
 
 

@@ -180,6 +180,7 @@ class Engine:
         stubs: the signatures of libraries.
         changes_default, changes_type: whether some code of the project changes the default device or tensor type.
         demand: what the project's own code calls, makes, moves and hands over.
+        options: the defaults of the options of each parser by name; UNKNOWN for an option that is added twice.
     """
 
     def __init__(self, stubs: Stubs) -> None:
@@ -187,6 +188,7 @@ class Engine:
         self.changes_default = False
         self.changes_type = False
         self.demand = Demand()
+        self.options: dict[Value, dict[str, Value]] = {}
 
     def call(self, frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> Value:
         """Execute a call and return its result."""

@@ -57,7 +57,7 @@ class Field:
     Attributes:
         kind: "." for an attribute, "[]" for the element under a key that is known, "#" for a property.
         name: of the attribute or the property.
-        key: of the element.
+        key: of the element; for an attribute that is an option of a program, its default.
     """
 
     __slots__ = ("key", "kind", "name", "text")
@@ -66,7 +66,7 @@ class Field:
         self.kind = kind
         self.name = name
         self.key = key
-        self.text = f"[{key.text}]" if key is not None else kind + name
+        self.text = f"[{key.text}]" if key is not None and kind != "." else kind + name
 
     def __repr__(self) -> str:
         return self.text
@@ -85,6 +85,11 @@ def _field(kind: str, name: str, key: Value | None) -> Field:
 def attribute(name: str) -> Field:
     """Return the field of an attribute."""
     return _field(".", name, None)
+
+
+def option(name: str, default: Value) -> Field:
+    """Return the field of an option of a program that has a default."""
+    return _field(".", name, default)
 
 
 def element(key: Value) -> Field:

@@ -157,6 +157,8 @@ def worlds(values: Sequence[Value], conditions: Sequence[Value]) -> Iterator[tup
         if not alone or (any(choice in choices for choice in alone) and len({**choices, **alone}) <= MOST_CHOICES):
             _collect_test(each, choices)
             asked.append(each)
+    for each in values:
+        _collect_options(each, choices)
     if len(choices) > MOST_CHOICES:
         return
     for chosen in islice(product(*choices.values()), MOST_WORLDS):
@@ -183,6 +185,22 @@ def _collect(value: Value, choices: dict[Value, tuple[Value, ...]]) -> None:
         choices.setdefault(value, ACCELERATORS)
 
 
+def _collect_options(value: Value, choices: dict[Value, tuple[Value, ...]]) -> None:
+    """Add the options with a default that name a device, as far as there may be more choices."""
+    if isinstance(value, (Term, Alternatives)):
+        for each in value.arguments if isinstance(value, Term) else value.options:
+            _collect_options(each, choices)
+    elif len(choices) < MOST_CHOICES and len(_usual(value)) > 1:
+        choices.setdefault(value, _usual(value))
+
+
+def _usual(value: Value) -> tuple[Value, ...]:
+    """Return values of an option: its default, unless it is a truth value, and another one."""
+    default = value.field.key if isinstance(value, Symbol) and value.field.kind == "." else None
+    is_choice = isinstance(default, Constant) and type(default.value) in (str, int)
+    return (OTHER, default) if is_choice and default is not None else (OTHER,)
+
+
 def _collect_test(test: Value, choices: dict[Value, tuple[Value, ...]]) -> None:
     """Add the choices on which a test rests."""
     if isinstance(test, Term) and test.operator in ("not", "and", "or", "ite"):
@@ -193,7 +211,7 @@ def _collect_test(test: Value, choices: dict[Value, tuple[Value, ...]]) -> None:
     elif isinstance(test, Term) and test.operator in ("==", "!=") and isinstance(test.arguments[1], Constant):
         asked, named = test.arguments
         if is_free(asked):
-            known = choices.get(asked, (OTHER,))
+            known = choices.get(asked, _usual(asked))
             if named not in known:
                 choices[asked] = (*known, named)
     elif is_free(test) and not isinstance(test, Constant):
