@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from devlint.frontend import ir
-from devlint.inference.calls.attributes import MOVES
+from devlint.inference.calls.attributes import MOVES, read
 from devlint.inference.calls.construct import construct, construct_library, initialize
 from devlint.inference.calls.items import own_method, require_index, subscript
 from devlint.inference.calls.knowledge import code_of
@@ -62,6 +62,7 @@ from devlint.inference.values.terms import (
     symbol,
     term,
 )
+from devlint.torchlib.knowledge import TENSOR_NAMES
 
 assert TOPICS
 
@@ -74,6 +75,9 @@ OPTION_LIBRARIES = frozenset(
     """.split()
 )
 """Libraries whose results are choices of the user of a program."""
+
+ANY_CLASS = frozenset({"typing.Any", "torch.autograd.Variable"})
+"""Annotations other than classes of tensors that do not exclude a tensor."""
 
 PARSERS = frozenset({"parse_args", "parse_known_args"})
 """Methods that read the command line, unless they are given one."""
@@ -183,9 +187,20 @@ def _is_declared_otherwise(frame: Frame, value: Value) -> bool:
         return False
     for each in function.parameters:
         if each.name == value.name and each.annotation is not None:
-            names = set(each.annotation.names) - {"None"}
-            return bool(names) and not any(name.endswith(("Tensor", "Any", "object", "Parameter")) for name in names)
+            names = [name for name in each.annotation.names if name != "None"]
+            return bool(names) and not any(_may_name_a_tensor(frame, name) for name in names)
     return False
+
+
+def _may_name_a_tensor(frame: Frame, name: str) -> bool:
+    """Whether the class that an annotation names has tensors among its objects."""
+    first, *rest = name.split(".")
+    found = frame.engine.global_of(frame, frame.body.file, first)
+    for each in rest:
+        found = read(frame, found, each, frame.span)
+    if isinstance(found, ClassValue):
+        return any(each in TENSOR_NAMES for each in found.code.libraries)
+    return isinstance(found, Library) and (found.name in TENSOR_NAMES or found.name in ANY_CLASS)
 
 
 def _call_module(frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> Value:
