@@ -45,7 +45,8 @@ _OTHER_ERRORS = {
 def surprises(fixture: Fixture, diagnostics: Iterable[Diagnostic]) -> list[str]:
     """Diagnostics that no comment announces, comments that no diagnostic keeps, and repetitions."""
     reported = list(diagnostics)
-    found = differences(reported, [Expected(claim.line, claim.rule, claim.text) for claim in fixture.errors])
+    expected = [Expected(claim.line, claim.rule, claim.text) for claim in fixture.errors_of("analysis")]
+    found = differences(reported, expected)
     for one in reported:
         if sum((other.place, other.rule) == (one.place, one.rule) for other in reported) > 1:
             found.append(f"line {one.place.line}: [{one.rule}] {one.message}: said more than once")

@@ -10,6 +10,7 @@ A fixture is a program that runs. Its claims are comments at the end of the line
     d = "cuda:1"  # error: [unguarded-cuda-index] later on 1 device    the two put together
     x + z  # error: [mixed-device-operands] wrong     devlint reports, PyTorch is content: known to be wrong
     x + z  # missed: [mixed-device-operands]          PyTorch raises, devlint is silent: known to be wrong
+    x + z  # missed[analysis]: [mixed-device-operands]    PyTorch raises, this engine is silent, the other reports it
     reveal_device(x)  # revealed: cuda:0              the device that devlint infers and the run shows
 
 Comments on lines of their own: `# devices: 1` (the machine: before the first statement for the file, in a
@@ -25,7 +26,7 @@ import ast
 import enum
 import re
 import tokenize
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from devlint import testing
@@ -35,6 +36,8 @@ DEFAULT_DEVICES = 4
 MOST_DEVICES = 8
 
 _WORDS = ("error", "missed", "revealed", "devices", "program", "Limit")
+_ENGINES = ("analysis", "inference")
+_ENGINE = re.compile(r"\[(\w+)\](?=:)")
 _MACHINE = re.compile(r"\bon (\d+) devices?\b")
 
 
@@ -73,6 +76,7 @@ class Claim:
         moment: when PyTorch raises.
         devices: the machine that `moment` speaks of; None for the machine of the program.
         wrong: devlint reports and PyTorch is content.
+        missed_by: the engine that does not report it; "" if both do.
     """
 
     line: int
@@ -81,6 +85,7 @@ class Claim:
     moment: Moment = Moment.HERE
     devices: int | None = None
     wrong: bool = False
+    missed_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +143,10 @@ class Fixture:
         """Every diagnostic that the file expects, by line."""
         own = [claim for program in self.programs for claim in program.errors]
         return tuple(sorted([*own, *self.shared_errors], key=lambda claim: (claim.line, claim.rule, claim.text)))
+
+    def errors_of(self, engine: str) -> tuple[Claim, ...]:
+        """Every diagnostic that the file expects of an engine, by line."""
+        return tuple(claim for claim in self.errors if claim.missed_by != engine)
 
     @property
     def revealed(self) -> tuple[Revealed, ...]:
@@ -226,10 +235,17 @@ class _Reader:
         if remark.alone != (remark.word in ("devices", "program", "Limit")):
             wanted = "at the end of a line of code" if remark.alone else "on a line of its own"
             raise self._wrong(remark.line, f"`# {remark.word}:` belongs {wanted}")
-        if not remark.rest.startswith(":"):
+        engine = _ENGINE.match(remark.rest) if remark.word == "missed" else None
+        text = remark.rest if engine is None else remark.rest[engine.end() :]
+        if not text.startswith(":"):
             raise self._wrong(remark.line, f"`# {remark.word}` needs a colon")
-        rest = remark.rest[1:].strip()
+        rest = text[1:].strip()
         match remark.word:
+            case "missed" if engine is not None:
+                if engine[1] not in _ENGINES:
+                    raise self._wrong(remark.line, f"expected `analysis` or `inference`, found `{engine[1]}`")
+                claim = replace(self._claim(remark.line, rest), missed_by=engine[1])
+                self._own(program, remark).errors.append(claim)
             case "error":
                 errors = self._shared_errors if program is None else program.errors
                 errors.append(self._claim(remark.line, rest))

@@ -95,6 +95,14 @@ def test_known_wrong_answers() -> None:
     assert negative.errors == ()
 
 
+def test_an_error_that_one_engine_misses() -> None:
+    source = "def bad_x():\n    x + y  # missed[analysis]: [mixed-device-operands] later\n"
+    fixture = parse(source, PATH)
+    claim = Claim(2, "mixed-device-operands", moment=Moment.LATER, missed_by="analysis")
+    assert fixture.programs[0].errors == fixture.errors_of("inference") == (claim,)
+    assert fixture.errors_of("analysis") == fixture.programs[0].missed == ()
+
+
 def test_errors_in_shared_code_count_for_bad_functions() -> None:
     source = "def helper():\n    x + y  # error: [mixed-device-operands]\ndef bad_call():\n    helper()\n"
     fixture = parse(source, PATH)
@@ -128,6 +136,7 @@ def test_errors_in_shared_code_count_for_bad_functions() -> None:
             "`wrong` and the prefix fp_",
         ),
         ("def fn_x():\n    # Limit: y\n    f()\n", 1, "`# missed:` and the prefix fn_"),
+        ("def bad_x():\n    f()  # missed[other]: [a]\n", 2, "found `other`"),
         ("def ok_x():\n    f()  # missed: [a]\n", 1, "`# missed:` and the prefix fn_"),
         ("def ok_x():\n    # Limit: y\n    f()\n", 1, "`# Limit:` and the prefixes"),
         ("def fn_x():\n    # Limit:\n    f()  # missed: [a]\n", 2, "says nothing"),

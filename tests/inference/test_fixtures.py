@@ -1,6 +1,7 @@
 """The inference and the fixtures: what it reports, by code and line, beside what the comments say.
 
-`differences.txt` lists every line on which the two differ; `pytest --accept` rewrites it. A line may only go.
+`differences.txt` lists every line on which the two differ, and `reveals.txt` those with another device than the comment
+reveals; `pytest --accept` rewrites both. A line may only go.
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ from pathlib import Path
 import pytest
 from devlint.diagnostics import Certainty
 from devlint.inference.solve import Solver
-from devlint.inference.values.tensors import Device
 from devlint.inference.verdict.codes import causes_of, code_of
 from devlint.inference.verdict.levels import certainty_of
+from devlint.inference.verdict.words import device_text
 from devlint.project import Project
 from devlint.registry import load_rules
 from devlint.torchlib import catalogue
 
 from tests.conftest import REPOSITORY, Expect
-from tests.expectations import Fixture, Kind, read
+from tests.expectations import Kind, read
 
 FIXTURES = REPOSITORY / "fixtures"
 FOLDERS = (
@@ -42,6 +43,7 @@ MERGED = {"DEV402": "DEV401", "DEV505": "DEV107"}
 """The codes of old rules that the inference reports as parts of others."""
 
 BESIDE = Path(__file__).parent / "differences.txt"
+SHOWN = Path(__file__).parent / "reveals.txt"
 
 
 def differences(file: Path, codes: dict[str, str]) -> Iterator[str]:
@@ -59,7 +61,7 @@ def differences(file: Path, codes: dict[str, str]) -> Iterator[str]:
     reported |= {(place.line, code) for one in found for code, place in causes_of(one) if place.path == source.display}
     at_operation = {(one.requirement.place.line, code_of(one)) for one in found}
     missed = [claim for program in fixture.programs for claim in program.missed]
-    claims = [claim for claim in (*fixture.errors, *missed) if claim.rule in rules_of(file) and not claim.wrong]
+    claims = [claim for claim in (*fixture.errors_of("inference"), *missed) if claim.rule in rules_of(file) and not claim.wrong]
     claimed = {(claim.line, codes[claim.rule]) for claim in claims}
     for line, code in sorted(claimed - reported):
         yield f"{line} {code} is not reported"
@@ -68,7 +70,6 @@ def differences(file: Path, codes: dict[str, str]) -> Iterator[str]:
     for line, code in sorted(at_operation):
         if line not in lines and any(program.line <= line <= program.end_line for program in right):
             yield f"{line} {code} is reported in a right program"
-    yield from wrong_reveals(fixture, solver, source.display)
 
 
 def rules_of(file: Path) -> tuple[str, ...]:
@@ -77,14 +78,19 @@ def rules_of(file: Path) -> tuple[str, ...]:
     return (inner.replace("_", "-"),) if folder == "rules" else tuple([each.replace("_", "-") for each in FOLDERS])
 
 
-def wrong_reveals(fixture: Fixture, solver: Solver, display: str) -> Iterator[str]:
-    """Yield the devices that a comment reveals and the inference contradicts."""
-    claims = {claim.line: claim.text for claim in fixture.revealed}
-    for place, value in solver.revealed.items():
-        if place.path == display and isinstance(value, Device) and value.name.partition(":")[2]:
-            text = claims.get(place.line, value.name)
-            if text.startswith(("cuda:", "cpu")) and " " not in text and text != value.name:
-                yield f"{place.line} reveals {value.name}, not {text}"
+def shown(file: Path) -> Iterator[str]:
+    """Yield the devices that a comment reveals and the inference does not show."""
+    project = Project(file.parent)
+    source = project.source(file)
+    solver = Solver(project, catalogue.load())
+    solver.check([source])
+    found = {
+        place.line: device_text(where) for place, where in solver.revealed().items() if place.path == source.display
+    }
+    for claim in read(file).revealed:
+        text = found.get(claim.line, "nothing")
+        if text != claim.text:
+            yield f"{claim.line} shows {text}, not {claim.text}"
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +106,11 @@ def test_the_differences_are_known(codes: dict[str, str], expect: Expect) -> Non
             name = file.relative_to(folder.parent).as_posix()
             lines += [f"{name}:{told}" for told in differences(file, codes)]
     expect(BESIDE, "\n".join([*lines, ""]))
+
+
+def test_the_devices_that_it_reveals(expect: Expect) -> None:
+    lines = []
+    for file in sorted(FIXTURES.rglob("*.py")):
+        if "# revealed:" in file.read_text("utf-8", "replace"):
+            lines += [f"{file.relative_to(FIXTURES).as_posix()}:{told}" for told in shown(file)]
+    expect(SHOWN, "\n".join([*lines, ""]))

@@ -60,7 +60,6 @@ class Solver(Engine):
 
     Attributes:
         summaries: of the bodies that files define.
-        revealed: the device of the argument of each call of `reveal_device`, by place.
     """
 
     def __init__(self, project: Project, catalogue: Catalogue) -> None:
@@ -73,7 +72,7 @@ class Solver(Engine):
         self._defaults: dict[tuple[Body, str], Value] = {}
         self._own: dict[Body, dict[Finding, None]] = {}
         self._asked: set[tuple[FileCode, str]] = set()
-        self.revealed: dict[Place, Value] = {}
+        self._revealed: dict[Place, tuple[Body, Value]] = {}
 
     def check(self, sources: Iterable[Source]) -> list[Finding]:
         """Return the findings of some files, each executed as a program, and of the bodies that the files define."""
@@ -88,6 +87,14 @@ class Solver(Engine):
         """Return the execution of a file that was checked."""
         loaded = self._files.load(source)
         return None if loaded is None else loaded.frame
+
+    def revealed(self) -> dict[Place, Value]:
+        """Return the device of the argument of each call of `reveal_device` in a new process, by place."""
+        found: dict[Place, Value] = {}
+        for place, (body, where) in self._revealed.items():
+            frame = self._entry(body.file, UNKNOWN if self.changes_default else CPU)
+            found[place] = Substitution(frame, {}, body.scope.span).value(where)
+        return found
 
     def _check(self, sources: Iterable[Source]) -> list[Finding]:
         for source in sources:
@@ -379,7 +386,10 @@ class Solver(Engine):
     def reveal(self, frame: Frame, where: Value, span: ir.Span) -> None:
         """See `Engine`."""
         if frame.oracle is NOBODY:
-            self.revealed[frame.place(span)] = where
+            place = frame.place(span)
+            if place in self._revealed:
+                where = join(where, self._revealed[place][1])
+            self._revealed[place] = frame.body, where
 
     def summary(self, body: Body, oracle: Oracle) -> Summary:
         """See `Engine`."""

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from devlint.diagnostics import Diagnostic, Place, Severity
 from devlint.inference.values import data
 from devlint.inference.values.data import DISCARDED, PROGRAM, Finding, Participant
-from devlint.inference.values.devices import possible
-from devlint.inference.values.tensors import Device
 from devlint.inference.verdict.codes import causes_of, code_of
 from devlint.inference.verdict.levels import certainty_of
+from devlint.inference.verdict.words import names as device_names
 
 
 def diagnostics(found: Iterable[Finding], display: str, text: str, names: Mapping[str, str]) -> list[Diagnostic]:
@@ -61,5 +60,4 @@ def _message(finding: Finding) -> str:
 
 
 def _told(one: Participant) -> str:
-    names = [each.name for each in possible(one.device) if isinstance(each, Device)]
-    return f"{one.role} on {' or '.join(dict.fromkeys(names)) or 'another device'}"
+    return f"{one.role} on {' or '.join(device_names(one.device)) or 'another device'}"
