@@ -72,7 +72,8 @@ class Solver(Engine):
         self._defaults: dict[tuple[Body, str], Value] = {}
         self._own: dict[Body, dict[Finding, None]] = {}
         self._asked: set[tuple[FileCode, str]] = set()
-        self._revealed: dict[Place, tuple[Body, Value]] = {}
+        self._revealed: dict[Place, tuple[Oracle, Body, Value]] = {}
+        self._of_entry: Oracle = NOBODY
 
     def check(self, sources: Iterable[Source]) -> list[Finding]:
         """Return the findings of some files, each executed as a program, and of the bodies that the files define."""
@@ -91,7 +92,7 @@ class Solver(Engine):
     def revealed(self) -> dict[Place, Value]:
         """Return the device of the argument of each call of `reveal_device` in a new process, by place."""
         found: dict[Place, Value] = {}
-        for place, (body, where) in self._revealed.items():
+        for place, (_, body, where) in self._revealed.items():
             frame = self._entry(body.file, UNKNOWN if self.changes_default else CPU)
             found[place] = Substitution(frame, {}, body.scope.span).value(where)
         return found
@@ -154,6 +155,7 @@ class Solver(Engine):
             tests.run(frame, body)
         else:
             puts_in = Substitution(frame, {}, body.scope.span)
+            self._of_entry = puts_in
             for requirement in self.summaries.summary(body, puts_in).requirements:
                 needed = puts_in.requirement(requirement)
                 if needed is not None:
@@ -228,7 +230,7 @@ class Solver(Engine):
         """Return a global for a body: its value if it is code or a constant that is bound once, else `global_value`."""
         if loaded.code.is_stored_once(name):
             value = self._name(loaded, name)
-            if isinstance(value, CODE) or value is UNKNOWN:
+            if (isinstance(value, CODE) and value.is_fixed) or value is UNKNOWN:
                 return value
         return self.global_value(frame, root(GLOBAL, name, constant(loaded.code.module)))
 
@@ -385,11 +387,11 @@ class Solver(Engine):
 
     def reveal(self, frame: Frame, where: Value, span: ir.Span) -> None:
         """See `Engine`."""
-        if frame.oracle is NOBODY:
-            place = frame.place(span)
-            if place in self._revealed:
-                where = join(where, self._revealed[place][1])
-            self._revealed[place] = frame.body, where
+        place = frame.place(span)
+        if frame.oracle is NOBODY or frame.oracle is self._of_entry:
+            known = self._revealed.get(place)
+            is_again = known is not None and known[0] is frame.oracle
+            self._revealed[place] = (frame.oracle, frame.body, join(where, known[2]) if known and is_again else where)
 
     def summary(self, body: Body, oracle: Oracle) -> Summary:
         """See `Engine`."""

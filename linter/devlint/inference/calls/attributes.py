@@ -191,6 +191,8 @@ def _of_library(frame: Frame, owner: Instance, of: str, name: str) -> Value:
             rank = constant(each.rank) if isinstance(each.rank, int) else UNKNOWN
             is_parameter = owner.kind == MODULE or stubs.is_module_class(of)
             return tensor(where, rank, owner if is_parameter else NONE, source_of(frame, owner))
+        if isinstance(each, DeviceTerm):
+            return device_of_module(frame, owner)
         if isinstance(each, InstanceTerm) and stubs.is_module_class(each.cls):
             return _part(frame, owner, name, each.cls)
     return UNKNOWN

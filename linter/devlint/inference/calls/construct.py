@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from devlint.frontend import ir
 from devlint.inference.calls.attributes import read
+from devlint.inference.libraries.python import FIELD_OF_CLASS
 from devlint.inference.libraries.signatures import fitted, solve
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.where import default_device
@@ -21,13 +22,16 @@ from devlint.inference.values.objects import (
 from devlint.inference.values.ranks import highest, number
 from devlint.inference.values.tensors import tensor
 from devlint.inference.values.terms import (
+    ABSENT,
     DEVICE,
+    FALSE,
     NO_DEVICE,
     NONE,
     RANK,
     SOURCE,
     TRUE,
     UNKNOWN,
+    Term,
     Value,
     attribute,
     constant,
@@ -52,18 +56,31 @@ def construct(frame: Frame, code: ClassCode, arguments: Arguments, span: ir.Span
         if read_init is not UNKNOWN:
             frame.engine.call(frame, read_init, arguments, span)
     else:
-        _fill_fields(frame, made, code, arguments)
+        _fill_fields(frame, made, code, arguments, span)
     return made
 
 
-def _fill_fields(frame: Frame, made: Instance, code: ClassCode, arguments: Arguments) -> None:
-    """Store the arguments of a dataclass in its fields."""
-    names = list(dict.fromkeys([name for each in reversed(code.order) for name, _ in each.scope.fields]))
-    for position, name in enumerate(names):
-        value = arguments.at(position, name)
-        if value is None:
-            value = code.lookup(name)
-        frame.heap.put(made, attribute(name), UNKNOWN if value is None else value)
+def _fill_fields(frame: Frame, made: Instance, code: ClassCode, arguments: Arguments, span: ir.Span) -> None:
+    """Store the arguments of a dataclass in its fields, and call `__post_init__` with those that are no fields."""
+    fields = {name: kind for each in reversed(code.order) for name, kind in each.scope.fields}
+    position, handed = 0, []
+    for name, kind in fields.items():
+        default = code.lookup(name)
+        stated = default.arguments if isinstance(default, Term) and default.operator == FIELD_OF_CLASS else None
+        is_argument = stated is None or stated[2] is not FALSE
+        value = arguments.at(position, name) if is_argument else None
+        position += is_argument
+        if value is None and stated is not None and stated[1] is not ABSENT:
+            value = frame.engine.call(frame, stated[1], Arguments([], {}), span)
+        elif value is None:
+            value = default if stated is None else stated[0]
+        if kind is not None and kind.names[0].endswith("InitVar"):
+            handed.append(UNKNOWN if value is None else value)
+        else:
+            frame.heap.put(made, attribute(name), UNKNOWN if value is None else value)
+    found = code.lookup("__post_init__")
+    if isinstance(found, Function):
+        frame.engine.call(frame, bound(found, made), Arguments(handed, {}), span)
 
 
 def construct_library(frame: Frame, name: str, arguments: Arguments, span: ir.Span) -> Value:

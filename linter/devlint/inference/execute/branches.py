@@ -103,11 +103,17 @@ def logic(frame: Frame, instruction: ir.Logic) -> None:
 
 
 def try_(frame: Frame, instruction: ir.Try) -> None:
-    """Execute a `try`: a handler begins with the join of the states before and after the block."""
+    """Execute a `try`: a handler begins with the join of the states before and after the block.
+
+    After means before the `raise` or `return` at its end.
+    """
     before = frame.state.fork()
-    block(frame, instruction.body)
+    leaves = isinstance(instruction.body[-1], (ir.Raise, ir.Return))
+    block(frame, instruction.body[:-1] if leaves else instruction.body)
     raised = before if not frame.is_live else before.fork().joined(frame.state.fork())
     raised.passed = before.passed
+    if leaves and frame.is_live:
+        block(frame, instruction.body[-1:])
     if frame.is_live:
         block(frame, instruction.orelse)
     states = [frame.state]

@@ -10,7 +10,8 @@ from devlint.inference.execute.names import store
 from devlint.inference.execute.run import block
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.values.objects import Function, Instance, Library, Wrapped, class_value, function, wrapped
-from devlint.inference.values.terms import NONE, UNKNOWN, Root, Value, attribute
+from devlint.inference.values.tensors import Tensor, Tuple
+from devlint.inference.values.terms import NONE, UNKNOWN, Root, Value, attribute, is_symbolic
 
 DATACLASSES: Final = frozenset({"dataclasses.dataclass", "typing.final", "functools.total_ordering"})
 """Decorators of classes that give them no other constructor than their fields say."""
@@ -73,9 +74,17 @@ def make_class(frame: Frame, instruction: ir.MakeClass) -> None:
     block(frame, instruction.body.body)
     if not frame.is_live:
         frame.state = state
-    code.members = frame.namespaces.pop()[1]
+    members = frame.namespaces.pop()[1]
+    # One class serves all calls of the function around it, so a value of one call is unknown.
+    code.members = {
+        name: value if value.is_fixed or not _is_data(value) else UNKNOWN for name, value in members.items()
+    }
     frame.registers = registers
     frame.registers[instruction.target] = class_value(code)
+
+
+def _is_data(value: Value) -> bool:
+    return is_symbolic(value) or isinstance(value, (Tensor, Tuple))
 
 
 def import_module(frame: Frame, instruction: ir.Import) -> None:

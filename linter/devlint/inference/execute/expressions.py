@@ -339,17 +339,17 @@ def build(frame: Frame, instruction: ir.Build) -> None:
         is_exact = is_exact and found is not None
         items.extend((one_element(frame, value),) if found is None else found)
     if instruction.kind == "tuple":
-        frame.registers[instruction.target] = pack(*items) if is_exact else _as_list(frame, items, instruction.span)
+        frame.registers[instruction.target] = pack(*items) if is_exact else _list_of(frame, items, instruction.span)
         return
     made = frame.make(LIST if instruction.kind == "list" else SET, instruction.span)
     fill(frame, made, items, is_exact)
     frame.registers[instruction.target] = made
 
 
-def _as_list(frame: Frame, items: list[Value], span: ir.Span) -> Value:
-    """Return a tuple of unknown length as a list object, because both answer the same questions."""
+def _list_of(frame: Frame, items: list[Value], span: ir.Span, is_exact: bool = False) -> Value:
+    """Return a new list; a tuple of unknown length is one too, because both answer the same questions."""
     made = frame.make(LIST, span)
-    fill(frame, made, items, False)
+    fill(frame, made, items, is_exact)
     return made
 
 
@@ -384,7 +384,11 @@ def unpack(frame: Frame, instruction: ir.Unpack) -> None:
     value = frame.registers[instruction.source]
     found = elements(frame, value) if not isinstance(value, Symbol) else None
     targets, starred = instruction.targets, instruction.starred
-    if found is not None and starred is None and len(found) == len(targets):
+    if found is not None and starred is not None and len(found) >= len(targets) - 1:
+        last = starred + 1 + len(found) - len(targets)
+        rest = _list_of(frame, list(found[starred:last]), instruction.span, True)
+        found = (*found[:starred], rest, *found[last:])
+    if found is not None and len(found) == len(targets):
         for target, each in zip(targets, found, strict=True):
             frame.registers[target] = each
         return
@@ -395,4 +399,4 @@ def unpack(frame: Frame, instruction: ir.Unpack) -> None:
             found_there = subscript(frame, value, constant(position), instruction.span)
             frame.registers[target] = UNKNOWN if found_there is BOTTOM else found_there
         else:
-            frame.registers[target] = one_element(frame, value)
+            frame.registers[target] = frame.engine.iterated(frame, value, instruction.span)

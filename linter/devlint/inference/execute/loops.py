@@ -98,11 +98,13 @@ def while_(frame: Frame, instruction: ir.While) -> None:
         block(frame, instruction.body)
         frame.path = path
 
-    repeat(frame, turn, instruction.orelse)
+    test = instruction.test.block
+    ends = not (len(test) == 1 and isinstance(test[0], ir.Const) and test[0].value)
+    repeat(frame, turn, instruction.orelse, ends)
 
 
-def repeat(frame: Frame, turn: Callable[[], None], orelse: ir.Block) -> None:
-    """Execute turns of a loop until the state at their beginning stays."""
+def repeat(frame: Frame, turn: Callable[[], None], orelse: ir.Block, ends: bool = True) -> None:
+    """Execute turns of a loop until the state at their beginning stays; `while True` only ends by a `break`."""
     loop = Loop(True)
     frame.loops.append(loop)
     whole = frame.state.fork()
@@ -124,6 +126,8 @@ def repeat(frame: Frame, turn: Callable[[], None], orelse: ir.Block) -> None:
         frame.state = end.fork() if number == 0 and end.is_live else whole.fork()
     frame.state = whole
     frame.loops.pop()
+    if not ends:
+        frame.leave()
     _leave(frame, loop, orelse)
 
 

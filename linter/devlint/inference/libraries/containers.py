@@ -59,9 +59,16 @@ def extend(call: CallSite) -> Value:
 @handles(*_register((LIST,), "insert"))
 def insert(call: CallSite) -> Value:
     """Add an element somewhere."""
-    if isinstance(call.receiver, Instance):
-        loosen(call.frame, call.receiver)
-    append(call.frame, call.receiver, (call.argument(1, ""),))
+    frame, owner, index = call.frame, call.receiver, call.argument(0, "")
+    held = frame.heap.get(owner, ITEMS)
+    if isinstance(held, Tuple) and not frame.repeats and isinstance(index, Constant) and type(index.value) is int:
+        items = list(held.items)
+        items.insert(index.value, call.argument(1, ""))
+        fill(frame, owner, items, True)
+        return NONE
+    if isinstance(owner, Instance):
+        loosen(frame, owner)
+    append(frame, owner, (call.argument(1, ""),))
     return NONE
 
 
@@ -72,11 +79,20 @@ def change(call: CallSite) -> Value:
     if not isinstance(owner, Instance):
         return UNKNOWN
     held = frame.heap.get(owner, ITEMS)
-    last = held.items[-1] if isinstance(held, Tuple) and held.items else None
-    is_last = call.name == "pop" and not call.arguments.positional and not frame.repeats
-    if is_last and last is not None and isinstance(held, Tuple):
-        frame.heap.put(owner, ITEMS, pack(*held.items[:-1]))
-        return last
+    if isinstance(held, Tuple) and held.items and not frame.repeats and call.name in ("pop", "popleft", "reverse"):
+        items = list(held.items)
+        index = constant(-1) if call.name == "pop" else constant(0)
+        index = call.given(0, "") or index
+        is_known = (
+            isinstance(index, Constant) and type(index.value) is int and index.value in range(-len(items), len(items))
+        )
+        if call.name == "reverse":
+            frame.heap.put(owner, ITEMS, pack(*items[::-1]))
+            return NONE
+        if isinstance(index, Constant) and is_known:
+            taken = items.pop(index.value)
+            frame.heap.put(owner, ITEMS, pack(*items))
+            return taken
     if call.name == "clear":
         frame.heap.drop(owner, ELEMENT)
         frame.heap.drop(owner, PARTS)

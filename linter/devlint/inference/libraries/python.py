@@ -8,6 +8,7 @@ from devlint.inference.libraries.table import CallSite, handles
 from devlint.inference.state.containers import content, elements, fill, one_element, side_by_side
 from devlint.inference.state.frame import Arguments
 from devlint.inference.state.where import device_of
+from devlint.inference.values.devices import possible
 from devlint.inference.values.folding import fold
 from devlint.inference.values.joins import join
 from devlint.inference.values.objects import (
@@ -44,7 +45,11 @@ from devlint.inference.values.terms import (
     constant,
     is_symbolic,
     root,
+    term,
 )
+
+FIELD_OF_CLASS: Final = "field"
+"""The operator of terms for the fields of dataclasses."""
 
 ACCELERATORS: Final = root(MACHINE, "accelerators")
 """How many accelerators the machine has."""
@@ -175,9 +180,17 @@ def never_returns(call: CallSite) -> Value:
 def reveal_device(call: CallSite) -> Value:
     """Record the device of the argument, and return the argument."""
     value = call.argument(0, "value")
-    where = value if isinstance(value, Device) else device_of(call.frame, value)
+    is_device = all(isinstance(each, Device) for each in possible(value))
+    where = value if is_device else device_of(call.frame, value)
     call.frame.engine.reveal(call.frame, where, call.span)
     return value
+
+
+@handles("dataclasses.field")
+def field(call: CallSite) -> Value:
+    """Return the default of a field of a dataclass, the function that makes it, and whether it is an argument."""
+    default, factory = call.option("default") or ABSENT, call.option("default_factory") or ABSENT
+    return term(FIELD_OF_CLASS, default, factory, call.option("init") or TRUE)
 
 
 # --- what makes containers ------------------------------------------------------------------------------------

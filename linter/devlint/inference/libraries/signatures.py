@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from devlint.frontend import ir
 from devlint.inference.libraries.rank_words import result_rank
 from devlint.inference.requirements.make import participant, require
-from devlint.inference.state.containers import elements, fill, get, side_by_side
+from devlint.inference.state.containers import elements, fill, get, one_element, side_by_side
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.where import default_device, device_of_module, is_module, source_of
 from devlint.inference.stubs import Stubs
@@ -113,6 +113,8 @@ def _bound(
         values: list[Value] = []
         if parameter.kind in ("positional", "normal") and rest:
             values = [rest.pop(0)]
+        elif parameter.kind in ("positional", "normal") and parameter.default is None and arguments.spread is not None:
+            values = [one_element(frame, arguments.spread)]
         elif parameter.kind == "args":
             values, rest = rest, []
             if arguments.spread is not None:
@@ -417,9 +419,9 @@ def _result(
         fill(frame, made, [result(frame, term.element, solved, given, first, span, part + ".")], False)
         return made
     if isinstance(term, (stub.ModuleTerm, stub.InstanceTerm)):
-        is_module_term = isinstance(term, stub.ModuleTerm)
         name = "torch.nn.Module" if isinstance(term, stub.ModuleTerm) else term.cls
-        made = frame.make(MODULE_KIND if is_module_term else LIBRARY, span, library(name), part)
+        kind = MODULE_KIND if frame.engine.stubs.is_module_class(name) else LIBRARY
+        made = frame.make(kind, span, library(name), part)
         where = solved.devices.get(term.device, CPU if term.device in ("cpu", "CPU") else UNKNOWN)
         if where is UNKNOWN and term.device == "DEFAULT":
             where = default_device(frame)

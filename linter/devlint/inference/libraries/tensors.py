@@ -22,6 +22,7 @@ from devlint.inference.values.tensors import CPU, Array, Tensor, Tuple, device, 
 from devlint.inference.values.terms import (
     DEVICE,
     FALSE,
+    NO_DEVICE,
     NONE,
     NUMBER,
     POSITIVE,
@@ -66,9 +67,8 @@ def device_of_data(frame: Frame, data: Value) -> Value:
     if isinstance(data, Term) and data.operator == "ite":
         test, then, orelse = data.arguments
         return either(test, device_of_data(frame, then), device_of_data(frame, orelse))
-    if is_symbolic(data):
-        return term("device_of_data", data)
-    return default_device(frame)
+    is_plain = isinstance(data, Term) and device_of(frame, data) is NO_DEVICE
+    return term("device_of_data", data) if is_symbolic(data) and not is_plain else default_device(frame)
 
 
 def rank_of_data(frame: Frame, data: Value, depth: int = 0) -> Value:

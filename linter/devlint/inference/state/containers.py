@@ -234,6 +234,8 @@ def item(frame: Frame, value: Value, index: Value) -> Value:
     if isinstance(value, Term):
         if value.operator == "ite":
             test, then, orelse = value.arguments
+            if NONE in (then, orelse):
+                return item(frame, orelse if then is NONE else then, index)
             return either(test, item(frame, then, index), item(frame, orelse, index))
         if value.operator == "to" or value.operator in ("+", "-", "*", "/"):
             return tensor(device_of(frame, value), UNKNOWN, NONE, source_of(frame, value))

@@ -195,11 +195,16 @@ def device_of_module(frame: Frame, value: Value, depth: int = 0) -> Value:
     own = fields.get(DEVICE)
     if own is not None or depth > 8:
         return UNKNOWN if own is None else own
-    for part in parts_of(frame, value):
+    parts = parts_of(frame, value)  # PyTorch lists the tensors of a module before those of its parts
+    for part in sorted(parts, key=_is_no_tensor):
         found = part.device if isinstance(part, Tensor) else device_of_module(frame, part, depth + 1)
         if found is not NO_DEVICE:
             return found
     return NO_DEVICE
+
+
+def _is_no_tensor(value: Value) -> bool:
+    return not isinstance(value, Tensor)
 
 
 def _moved_with(frame: Frame, value: Root | Symbol) -> Value:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import final
 
+from devlint.frontend import ir
 from devlint.inference.values.terms import Value
-
-if TYPE_CHECKING:
-    from devlint.frontend import ir
 
 
 @final
@@ -32,10 +30,20 @@ class FileCode:
         self.scope = scope
         self.is_test = is_test
         self.is_of_library = is_of_library
+        self._packages: dict[str, int] = {}
+        for each in scope.body:
+            if isinstance(each, ir.Import) and each.name == (
+                each.module if each.whole else each.module.partition(".")[0]
+            ):
+                self._packages[each.name] = self._packages.get(each.name, 0) + 1
 
     def is_stored_once(self, name: str) -> bool:
-        """Whether the file binds a global once and no function binds it anew."""
-        return self.scope.store_counts.get(name, 0) == 1 and name not in self.scope.rebound
+        """Whether the file binds a global to one value and no function binds it anew.
+
+        `import torch` and `import torch.nn` bind the same package.
+        """
+        counts = self.scope.store_counts.get(name, 0), self._packages.get(name, 0)
+        return (counts[0] == 1 or counts[0] == counts[1]) and name not in self.scope.rebound
 
 
 @final

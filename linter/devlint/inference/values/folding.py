@@ -260,7 +260,7 @@ def _identity(one: Value, two: Value) -> Value:
         return TRUE
     if NONE in (one, two):
         other = two if one is NONE else one
-        if isinstance(other, Root) and other.kind == INPUT:
+        if (isinstance(other, Root) and other.kind == INPUT) or (isinstance(other, Term) and other.operator == "to"):
             return FALSE
         return term("is", other, NONE) if is_symbolic(other) else NUMBER if other is UNKNOWN else FALSE
     if is_symbolic(one) or is_symbolic(two):
