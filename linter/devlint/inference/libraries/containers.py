@@ -79,17 +79,13 @@ def change(call: CallSite) -> Value:
     if not isinstance(owner, Instance):
         return UNKNOWN
     held = frame.heap.get(owner, ITEMS)
-    if isinstance(held, Tuple) and held.items and not frame.repeats and call.name in ("pop", "popleft", "reverse"):
+    index = call.given(0, "") or constant(-1 if call.name == "pop" else 0)
+    if isinstance(held, Tuple) and not frame.repeats and call.name == "reverse":
+        frame.heap.put(owner, ITEMS, pack(*held.items[::-1]))
+        return NONE
+    if isinstance(held, Tuple) and not frame.repeats and call.name.startswith("pop") and isinstance(index, Constant):
         items = list(held.items)
-        index = constant(-1) if call.name == "pop" else constant(0)
-        index = call.given(0, "") or index
-        is_known = (
-            isinstance(index, Constant) and type(index.value) is int and index.value in range(-len(items), len(items))
-        )
-        if call.name == "reverse":
-            frame.heap.put(owner, ITEMS, pack(*items[::-1]))
-            return NONE
-        if isinstance(index, Constant) and is_known:
+        if isinstance(index.value, int) and -len(items) <= index.value < len(items):
             taken = items.pop(index.value)
             frame.heap.put(owner, ITEMS, pack(*items))
             return taken

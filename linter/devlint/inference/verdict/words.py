@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from typing import Final
 
-from devlint.inference.values.devices import possible
-from devlint.inference.values.tensors import Device
-from devlint.inference.values.terms import DEVICE, MACHINE, PARAMETER, Root, Symbol, Term, Value, root
-from devlint.inference.worlds.choices import ACCELERATORS, World
+from devlint.inference.values.devices import possible, type_of
+from devlint.inference.values.tensors import Alternatives, Device
+from devlint.inference.values.terms import (
+    DEVICE,
+    MACHINE,
+    NO_DEVICE,
+    PARAMETER,
+    Root,
+    Symbol,
+    Term,
+    Value,
+    constant,
+    root,
+)
+from devlint.inference.worlds.choices import World
 
 UNKNOWN_DEVICE: Final = "unknown"
 
-MACHINES: Final = tuple([World({root(MACHINE, "accelerators"): number}) for number in ACCELERATORS])
-"""The worlds in which devices are shown: each has an accelerator."""
+MACHINES: Final = tuple([World({root(MACHINE, "accelerators"): constant(number)}) for number in (8, 4)])
+"""The worlds in which devices are shown."""
 
 
 def names(where: Value) -> list[str]:
@@ -21,14 +32,29 @@ def names(where: Value) -> list[str]:
 
 
 def device_text(where: Value) -> str:
-    """Return a device in words: "cuda:0", "device of x", "device of x or y"; else "unknown", as for several devices."""
-    here, *others = [world.put(where) for world in MACHINES]
-    if any(each is not here for each in others):
-        return UNKNOWN_DEVICE
-    if isinstance(here, Device):
-        return "cuda:0" if here.name == "cuda" else here.name
-    owners = list(dict.fromkeys(_owners(here)))
-    return f"device of {' or '.join(owners)}" if "" not in owners else UNKNOWN_DEVICE
+    """Return a device in words: "cuda:0", "cuda" for one of several, "device of x", "device of x or y"; else "unknown".
+
+    A value that may be None is where it is if it is not None.
+    """
+    found = [each for world in MACHINES for each in _alternatives(world, where) if each is not NO_DEVICE]
+    texts = ["cuda:0" if each.name == "cuda" else each.name for each in found if isinstance(each, Device)]
+    if texts and len(texts) == len(found):
+        types = set(map(type_of, texts))
+        return texts[0] if len(set(texts)) == 1 else types.pop() if len(types) == 1 else UNKNOWN_DEVICE
+    owners = list(dict.fromkeys([owner for each in found for owner in _owners(each)]))
+    return f"device of {' or '.join(owners)}" if owners and "" not in owners else UNKNOWN_DEVICE
+
+
+def _alternatives(world: World, where: Value) -> list[Value]:
+    """Return the devices that a device may be in a world."""
+    if isinstance(where, Alternatives):
+        ways = where.options
+    elif isinstance(where, Term) and where.operator == "ite":
+        known = world.truth(where.arguments[0])
+        ways = where.arguments[1:] if known is None else (where.arguments[1 if known else 2],)
+    else:
+        return [world.put(where)]
+    return [each for way in ways for each in _alternatives(world, way)]
 
 
 def _owners(where: Value) -> list[str]:
