@@ -61,7 +61,11 @@ def differences(file: Path, codes: dict[str, str]) -> Iterator[str]:
     reported |= {(place.line, code) for one in found for code, place in causes_of(one) if place.path == source.display}
     at_operation = {(one.requirement.place.line, code_of(one)) for one in found}
     missed = [claim for program in fixture.programs for claim in program.missed]
-    claims = [claim for claim in (*fixture.errors_of("inference"), *missed) if claim.rule in rules_of(file) and not claim.wrong]
+    claims = [
+        claim
+        for claim in (*fixture.errors_of("inference"), *missed)
+        if claim.rule in rules_of(file) and not claim.wrong
+    ]
     claimed = {(claim.line, codes[claim.rule]) for claim in claims}
     for line, code in sorted(claimed - reported):
         yield f"{line} {code} is not reported"

@@ -93,7 +93,7 @@ class Solver(Engine):
         """Return the device of the argument of each call of `reveal_device` in a new process, by place."""
         found: dict[Place, Value] = {}
         for place, (_, body, where) in self._revealed.items():
-            frame = self._entry(body.file, UNKNOWN if self.changes_default else CPU)
+            frame = self._entry(body.file, self._default)
             found[place] = Substitution(frame, {}, body.scope.span).value(where)
         return found
 

@@ -117,7 +117,7 @@ def initialize(frame: Frame, made: Value, name: str, arguments: Arguments, span:
         is_stateless
         and not is_scalar
         and not any(isinstance(term, ModuleTerm) for term in found.form.returns)
-        and "E" not in solved.sources
+        and "E" not in solved.devices
     ):
         where = NO_DEVICE
     elif where is NO_DEVICE and not is_stateless and stubs.is_module_class(name):

@@ -69,6 +69,10 @@ CURRENT: Final = device("cuda:0")
 """The current CUDA device at the start of a process (`torch.cuda.current_device`)."""
 
 
+NUMBERS_ALONE: Final = "_default"
+"""A parameter of the forms that take numbers alone; a symbol may be a tensor as well."""
+
+
 class Fitted(NamedTuple):
     """An overload of a function, with the arguments of a call by parameter."""
 
@@ -216,14 +220,21 @@ def solve(frame: Frame, stubs: Stubs, name: str, found: Fitted, span: ir.Span) -
             _take(frame, stubs, term, values, exemption, solved, by_device)
     for variable, taking_part in by_device.items():
         _share(frame, name, variable, taking_part, solved, span)
+    arguments = [each for values in found.given.values() for each in values]
     for parameter in found.form.parameters:
         if parameter.name not in found.given and parameter.default not in (None, "..."):
             for term in parameter.terms:
                 if isinstance(term, stub.DeviceTerm):
-                    solved.devices[term.variable] = _default(frame, str(parameter.default), solved)
+                    found_default = _default(frame, str(parameter.default), solved)
+                    is_open = parameter.name == NUMBERS_ALONE and any(map(_is_open, arguments))
+                    solved.devices[term.variable] = UNKNOWN if is_open else found_default
                     if parameter.default in solved.sources:
                         solved.sources[term.variable] = solved.sources[str(parameter.default)]
     return solved
+
+
+def _is_open(value: Value) -> bool:
+    return value is UNKNOWN or is_symbolic(value)
 
 
 def _exemption(terms: Terms) -> str:
