@@ -36,6 +36,9 @@ FOLDERS = (
     "data_parallel_device_ids",
     "distributed_device_ids",
     "collective_on_backend_without_device",
+    "generator_on_other_device",
+    "device_tensor_for_cpu_argument",
+    "pin_device_tensor",
 )
 """The folders of the rules that the inference knows."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from devlint.inference.libraries import (
     containers,
+    generators,
     loading,
     modules,
     optimizers,
@@ -14,4 +15,4 @@ from devlint.inference.libraries import (
     trainers,
 )
 
-TOPICS = (containers, loading, modules, optimizers, parallel, process_groups, python, tensors, trainers)
+TOPICS = (containers, generators, loading, modules, optimizers, parallel, process_groups, python, tensors, trainers)

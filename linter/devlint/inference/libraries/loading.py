@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from devlint.frontend import ir
+from devlint.inference.libraries.generators import draw_order
+from devlint.inference.libraries.signatures import pin
 from devlint.inference.libraries.table import CallSite, handles
 from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.containers import content, elements, fill, one_element, side_by_side
 from devlint.inference.state.frame import Arguments, Frame
-from devlint.inference.state.where import device_of, source_of
+from devlint.inference.state.where import device_of, source_of, stored
+from devlint.inference.values.data import Place
 from devlint.inference.values.joins import either, join_all
 from devlint.inference.values.objects import (
     DICT,
@@ -23,17 +26,20 @@ from devlint.inference.values.objects import (
     library,
 )
 from devlint.inference.values.ranks import more, some
-from devlint.inference.values.tensors import CPU, Alternatives, Array, Tensor, Tuple, pack, row, tensor
+from devlint.inference.values.tensors import CPU, Alternatives, Array, Source, Tensor, Tuple, pack, row, tensor
 from devlint.inference.values.terms import (
     ABSENT,
     COLLATES,
     DATA,
+    DRAWS_WITH,
     ELEMENT,
     ITEM,
     MAPPING,
     NONE,
     NUMBER,
+    PINS,
     POSITIVE,
+    TRUE,
     UNKNOWN,
     Constant,
     Root,
@@ -48,6 +54,7 @@ from devlint.inference.values.terms import (
 
 LOADER: Final = "torch.utils.data.DataLoader"
 TENSORS: Final = "torch.utils.data.TensorDataset"
+SAMPLER: Final = "torch.utils.data.RandomSampler"
 PARTS: Final = ("torch.utils.data.Subset", "torch.utils.data.ConcatDataset")
 
 
@@ -61,12 +68,34 @@ def data_set(call: CallSite) -> Value:
     collates = call.given(6, "collate_fn")
     if collates is not None:
         frame.heap.put(made, COLLATES, collates)
+    if call.name == LOADER:
+        frame.heap.put(made, DRAWS_WITH, _generator(call))
+        frame.heap.put(made, PINS, frame.source() if call.given(7, "pin_memory") is TRUE else NONE)
+    return made
+
+
+def _generator(call: CallSite) -> Value:
+    """Return the generator of a loader: its own, that of its sampler, or NONE; UNKNOWN if it draws nothing."""
+    own, sampler = call.given(12, "generator") or NONE, call.given(3, "sampler") or NONE
+    if own is not NONE:
+        return own
+    if sampler is not NONE:
+        return call.frame.heap.get(sampler, DRAWS_WITH) or UNKNOWN
+    return NONE if call.given(2, "shuffle") is TRUE else UNKNOWN
+
+
+@handles(SAMPLER)
+def sampler(call: CallSite) -> Value:
+    """Return a sampler, with its generator."""
+    made = call.frame.make(LIBRARY, call.span, library(call.name))
+    call.frame.heap.put(made, DRAWS_WITH, call.given(3, "generator") or NONE)
     return made
 
 
 @handles("torch.utils.data.random_split")
 def random_split(call: CallSite) -> Value:
     """Return parts of a data set."""
+    draw_order(call.frame, "random_split", call.given(2, "generator") or NONE, call.span)
     made = call.frame.make(LIST, call.span)
     call.frame.heap.put(made, ELEMENT, call.argument(0, "dataset"))
     return made
@@ -74,10 +103,27 @@ def random_split(call: CallSite) -> Value:
 
 @handles(f"{LOADER}:__iter__")
 def batches(call: CallSite) -> Value:
-    """Return the batches of a loader."""
-    made = call.frame.make(LIST, call.span)
-    call.frame.heap.put(made, ELEMENT, batch(call.frame, call.receiver, call.span))
+    """Return the batches of a loader: it draws their order, and perhaps pins their memory."""
+    frame = call.frame
+    made, found = frame.make(LIST, call.span), batch(frame, call.receiver, call.span)
+    generator, pins = stored(frame, call.receiver, DRAWS_WITH), stored(frame, call.receiver, PINS)
+    if generator is not UNKNOWN:
+        draw_order(frame, "DataLoader", generator, call.span)
+    if isinstance(pins, Source):
+        for each in _tensors(frame, found):
+            pin(frame, "pin_memory", each.device, call.span, Place(pins.path, pins.line, pins.column))
+    frame.heap.put(made, ELEMENT, found)
     return made
+
+
+def _tensors(frame: Frame, value: Value) -> list[Tensor]:
+    """Return the tensors in a batch."""
+    if isinstance(value, Tensor):
+        return [value]
+    found = elements(frame, value) if isinstance(value, (Tuple, Instance)) else None
+    if isinstance(value, Instance) and value.kind == DICT:
+        found = tuple([each for _, each in content(frame, value).entries])
+    return [each for inner in found or () for each in _tensors(frame, inner)]
 
 
 @handles(*[f"{name}:__getitem__" for name in (TENSORS, *PARTS)])

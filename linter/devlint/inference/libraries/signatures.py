@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from devlint.frontend import ir
+from devlint.inference.libraries.generators import draw
 from devlint.inference.libraries.rank_words import result_rank
 from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.containers import elements, fill, get, one_element, side_by_side
@@ -24,6 +25,7 @@ from devlint.inference.values.data import (
     TAKES_CPU,
     TENSOR,
     Participant,
+    Place,
 )
 from devlint.inference.values.devices import denoted, meet
 from devlint.inference.values.folding import CODE
@@ -83,13 +85,14 @@ class Fitted(NamedTuple):
 class Solution:
     """The values of the variables of an overload in a call."""
 
-    __slots__ = ("devices", "ranks", "sources", "variables")
+    __slots__ = ("devices", "generators", "ranks", "sources", "variables")
 
     def __init__(self) -> None:
         self.devices: dict[str, Value] = {}
         self.sources: dict[str, Value] = {}
         self.variables: dict[str, Value] = {}
         self.ranks: list[Value] = []
+        self.generators: list[tuple[str, Value]] = []
 
 
 # --- which form -----------------------------------------------------------------------------------------------
@@ -230,11 +233,20 @@ def solve(frame: Frame, stubs: Stubs, name: str, found: Fitted, span: ir.Span) -
                     solved.devices[term.variable] = UNKNOWN if is_open else found_default
                     if parameter.default in solved.sources:
                         solved.sources[term.variable] = solved.sources[str(parameter.default)]
+    for variable, generator in solved.generators:
+        draw(frame, name, solved.devices.get(variable, UNKNOWN), generator, span)
+    if found.given.get("pin_memory") == [TRUE]:
+        pin(frame, name, solved.devices.get("E", UNKNOWN), span)
     return solved
 
 
 def _is_open(value: Value) -> bool:
     return value is UNKNOWN or is_symbolic(value)
+
+
+def pin(frame: Frame, name: str, where: Value, span: ir.Span, place: Place | None = None) -> None:
+    """Record that a tensor with pinned memory is on the CPU; `place` is where the text asks for it, if elsewhere."""
+    require(frame, name, [Participant(TENSOR, where), Participant(HOST, CPU)], span, TAKES_CPU, place)
 
 
 def _exemption(terms: Terms) -> str:
@@ -276,6 +288,8 @@ def _take(
         solved.variables.setdefault(term.rank, _length(frame, values))
     elif isinstance(term, stub.ArrayTerm) and term.rank is not None and values and isinstance(values[0], Array):
         solved.variables.setdefault(term.rank, values[0].rank)
+    elif isinstance(term, stub.GeneratorTerm):
+        solved.generators += [(term.device, each) for each in values]
     elif isinstance(term, stub.DeviceTerm) and values:
         solved.devices[term.variable] = denoted(values[0], default_device(frame))
 

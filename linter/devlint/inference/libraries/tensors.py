@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from devlint.inference.libraries.python import ACCELERATORS, AVAILABLE
-from devlint.inference.libraries.signatures import apply, prove
+from devlint.inference.libraries.signatures import apply, pin, prove
 from devlint.inference.libraries.table import CallSite, handles
 from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.containers import elements, one_element
@@ -55,6 +55,8 @@ def from_data(call: CallSite) -> Value:
     where = call.option("device")
     rank = rank_of_data(frame, data)
     own = device_of_data(frame, data)
+    if call.option("pin_memory") is TRUE:
+        pin(frame, call.name, denoted(where or NONE, own), call.span)
     if where is None or where is NONE:
         return tensor(own, rank, NONE, source_of(frame, data) if isinstance(data, Tensor) else frame.source())
     return tensor(denoted(where, own), rank, NONE, frame.source())

@@ -14,6 +14,7 @@ from devlint.inference.values.data import (
     TENSOR,
     Finding,
     Participant,
+    Place,
     Requirement,
 )
 from devlint.inference.values.terms import NO_DEVICE, UNKNOWN, Value
@@ -24,15 +25,31 @@ def participant(frame: Frame, value: Value, exemption: str = ALL_DIMENSIONS, rol
     return Participant(role, device_of(frame, value), rank_of(frame, value), source_of(frame, value), exemption, value)
 
 
-def require(frame: Frame, operation: str, participants: list[Participant], span: ir.Span, kind: str = SHARE) -> None:
-    """Record the requirement of an operation, if two or more participants have a known or symbolic device."""
+def require(
+    frame: Frame,
+    operation: str,
+    participants: list[Participant],
+    span: ir.Span,
+    kind: str = SHARE,
+    place: Place | None = None,
+) -> None:
+    """Record the requirement of an operation, if two or more participants have a known or symbolic device.
+
+    Args:
+        frame: of the operation.
+        operation: its name in the text.
+        participants: what must share a device.
+        span: of the operation.
+        kind: see `Requirement`.
+        place: of the text that asks for the operation, if that is elsewhere.
+    """
     taking_part = [each for each in participants if each.device is not NO_DEVICE and each.device is not UNKNOWN]
     if len(taking_part) < 2:
         return
     conditions = frame.conditions()[-MOST_CONDITIONS:]
-    place = frame.place(span)
     beside = is_beside_caller(taking_part)
-    note(frame, Requirement(kind, operation, tuple(taking_part), conditions, place, frame.body.name, beside))
+    where = frame.place(span) if place is None else place
+    note(frame, Requirement(kind, operation, tuple(taking_part), conditions, where, frame.body.name, beside))
 
 
 def note(frame: Frame, requirement: Requirement) -> None:

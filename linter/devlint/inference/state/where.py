@@ -7,6 +7,7 @@ from devlint.inference.values import devices, ranks
 from devlint.inference.values.folding import ARITHMETIC, COMPARISONS, is_text
 from devlint.inference.values.joins import earlier, either, join_all
 from devlint.inference.values.objects import (
+    LIBRARY,
     LIST,
     MODULE,
     OBJECT,
@@ -133,7 +134,7 @@ def device_of(frame: Frame, value: Value) -> Value:
     if isinstance(value, Alternatives):
         return join_all([device_of(frame, each) for each in value.options if each not in (NONE, ABSENT)])
     if isinstance(value, Instance):
-        return device_of_module(frame, value) if value.kind in (MODULE, OBJECT) else UNKNOWN
+        return device_of_module(frame, value) if value.kind in (MODULE, OBJECT, LIBRARY) else UNKNOWN
     return NO_DEVICE if isinstance(value, PLAIN) or value is NUMBER else UNKNOWN
 
 

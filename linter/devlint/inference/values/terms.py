@@ -126,6 +126,10 @@ ITEM: Final = kept("item")
 """Of a data set: any of its items."""
 COLLATES: Final = kept("collates")
 """Of a loader: the function that makes a batch of items."""
+DRAWS_WITH: Final = kept("draws with")
+"""Of a loader or sampler: its random generator; NONE for one that it makes."""
+PINS: Final = kept("pins")
+"""Of a loader that pins the memory of its batches: the place in the text that asks for it; else NONE."""
 FIRST: Final = kept("first")
 """Of an iterable: its first element, if it is more precise than ELEMENT."""
 LAZY: Final = kept("lazy")
