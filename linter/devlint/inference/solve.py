@@ -18,7 +18,7 @@ from devlint.inference.execute.expressions import operate
 from devlint.inference.execute.statements import block
 from devlint.inference.files import DONE, NEW, RUNNING, Files, Loaded
 from devlint.inference.requirements.propagate import hand_on
-from devlint.inference.state.frame import NOBODY, Arguments, Engine, Frame, Oracle
+from devlint.inference.state.frame import NOBODY, Arguments, Engine, Frame, Oracle, Recorder
 from devlint.inference.state.heap import Heap
 from devlint.inference.state.where import PROCESS_STATE
 from devlint.inference.stubs import Stubs
@@ -57,13 +57,14 @@ class Solver(Engine):
     Args:
         project: finds and reads its files.
         catalogue: the signatures of libraries.
+        recorder: keeps what the executions claim; None for an analysis that only reports.
 
     Attributes:
         summaries: of the bodies that files define.
     """
 
-    def __init__(self, project: Project, catalogue: Catalogue) -> None:
-        super().__init__(Stubs(catalogue))
+    def __init__(self, project: Project, catalogue: Catalogue, recorder: Recorder | None = None) -> None:
+        super().__init__(Stubs(catalogue), recorder)
         self._files = Files(project)
         self._by_module: dict[str, Loaded] = {}
         self.summaries = Summaries(self)

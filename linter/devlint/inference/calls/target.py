@@ -10,7 +10,7 @@ from devlint.inference.calls.construct import construct, construct_library, init
 from devlint.inference.calls.items import own_method, require_index, subscript
 from devlint.inference.calls.knowledge import code_of
 from devlint.inference.libraries.known import TOPICS
-from devlint.inference.libraries.modules import BASE, CONTAINERS
+from devlint.inference.libraries.modules import BASE, CONTAINERS, same
 from devlint.inference.libraries.python import add_option, parsed
 from devlint.inference.libraries.signatures import apply as apply_signature
 from devlint.inference.libraries.table import CallSite, function_handler, method_handler
@@ -181,10 +181,14 @@ def _call_symbol(frame: Frame, callee: Value, arguments: Arguments, span: ir.Spa
 
 
 def _is_declared_otherwise(frame: Frame, value: Value) -> bool:
-    """Whether a parameter is annotated with a class other than a tensor; then a method name does not prove a tensor."""
-    function = frame.body.function
+    """Whether a parameter is of a class other than a tensor, as `self` is; then a method name proves no tensor."""
+    function, owner = frame.body.function, frame.body.owner
     if not isinstance(value, Root) or value.kind != PARAMETER or function is None:
         return False
+    held = None if owner is None else owner.members.get(function.name.rpartition(".")[2])
+    is_method = isinstance(held, Function) and held.body is frame.body
+    if owner is not None and is_method and [each.name for each in function.parameters[:1]] == [value.name]:
+        return owner.is_module or not (owner.is_open or owner.libraries)
     for each in function.parameters:
         if each.name == value.name and each.annotation is not None:
             names = [name for name in each.annotation.names if name != "None"]
@@ -325,6 +329,8 @@ def call_method(frame: Frame, callee: Method, arguments: Arguments, span: ir.Spa
         called = own_method(receiver, name)
         if called is not None:
             return call_value(frame, called, arguments, span)
+        if is_symbolic(receiver) and receiver not in frame.kinds and method_handler(frame, BASE, name) is same:
+            return receiver  # a tensor or a module: its device and rank stay
         if stubs.is_tensor_method(name):
             of = TENSOR_CLASS
     if name == "__getitem__" and of == TENSOR_CLASS and len(arguments.positional) == 1:

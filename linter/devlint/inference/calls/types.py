@@ -75,7 +75,7 @@ def _is_one(frame: Frame, value: Value, of: Value) -> bool | None:
         found = PYTHON_TYPES.get(of.name)
         return found is not None and isinstance(value.value, found)
     if value is NUMBER:
-        return False if of.name in (TENSOR_CLASS, "list", "tuple", "dict", "set", "numpy.ndarray") else None
+        return False if of.name in (TENSOR_CLASS, "list", "dict", "set", "numpy.ndarray") else None
     if isinstance(value, Tuple):
         return of.name == "tuple" or last in SEQUENCES
     if isinstance(value, Array):

@@ -21,7 +21,7 @@ from devlint.inference.values.folding import COMPARISONS, fold, is_text
 from devlint.inference.values.joins import join
 from devlint.inference.values.objects import DICT, LIST, MODULE, SET, Instance, Method
 from devlint.inference.values.ranks import highest
-from devlint.inference.values.tensors import CPU, Alternatives, Array, Row, Tensor, Tuple, array, pack, row
+from devlint.inference.values.tensors import CPU, Alternatives, Array, Row, Tensor, Tuple, array, pack, row, tensor
 from devlint.inference.values.terms import (
     ABSENT,
     BOTTOM,
@@ -220,12 +220,13 @@ def _may_be_number(value: Value) -> bool:
 
 
 def _with_array(frame: Frame, sign: str, left: Value, right: Value, span: ir.Span) -> Value:
-    """An operator of numpy, which reads the memory of a tensor."""
+    """An operator of an array: beside a tensor, it reads the memory of the tensor and makes another tensor."""
     other = right if isinstance(left, Array) else left
-    if isinstance(other, Tensor):
-        require(frame, sign, [participant(frame, other, ANYWHERE), Participant(HOST, CPU)], span, ON_HOST)
-    ranks = [each.rank for each in (left, right) if isinstance(each, (Array, Tensor))]
-    return array(highest(*ranks))
+    rank = highest(*[each.rank for each in (left, right) if isinstance(each, (Array, Tensor))])
+    if not isinstance(other, Tensor):
+        return array(rank)
+    require(frame, sign, [participant(frame, other, ANYWHERE), Participant(HOST, CPU)], span, ON_HOST)
+    return tensor(other.device, rank, NONE, other.source)
 
 
 def _of_objects(frame: Frame, sign: str, left: Value, right: Value, span: ir.Span, in_place: bool) -> Value:

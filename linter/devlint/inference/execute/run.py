@@ -16,7 +16,10 @@ TABLE: Final[dict[type, Executes]] = {}
 
 def block(frame: Frame, instructions: ir.Block) -> None:
     """Execute instructions until one leaves the block."""
+    recorder = frame.engine.recorder
     for each in instructions:
         TABLE[type(each)](frame, each)
+        if recorder is not None:
+            recorder.saw(frame, each)
         if not frame.is_live:
             return

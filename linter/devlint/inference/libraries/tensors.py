@@ -21,6 +21,7 @@ from devlint.inference.values.objects import LIST, Instance, Library
 from devlint.inference.values.tensors import CPU, Array, Tensor, Tuple, device, tensor
 from devlint.inference.values.terms import (
     DEVICE,
+    ELEMENT,
     FALSE,
     NO_DEVICE,
     NONE,
@@ -205,6 +206,19 @@ def dim(call: CallSite) -> Value:
     prove(call.frame, call.receiver)
     rank = rank_of(call.frame, call.receiver)
     return NUMBER if rank in (UNKNOWN, POSITIVE) else rank
+
+
+@handles("torch.Tensor:tolist", "numpy.ndarray:tolist")
+def tolist(call: CallSite) -> Value:
+    """Return the numbers of a tensor or an array: lists in lists, or one number."""
+    rank = rank_of(call.frame, call.receiver)
+    if ranks.number(rank) == 0:
+        return NUMBER
+    if not ranks.is_positive(rank):
+        return call.frame.unknown("tolist", call.span)
+    made = call.frame.make(LIST, call.span)
+    call.frame.heap.put(made, ELEMENT, NUMBER if ranks.number(rank) == 1 else UNKNOWN)
+    return made
 
 
 @handles("torch.Tensor:get_device")

@@ -12,6 +12,7 @@ from devlint.inference.state.frame import Frame
 from devlint.inference.state.where import device_of, source_of
 from devlint.inference.values import ranks
 from devlint.inference.values.data import LENGTH, Question
+from devlint.inference.values.devices import possible
 from devlint.inference.values.folding import CODE
 from devlint.inference.values.joins import either, join, join_all
 from devlint.inference.values.objects import DICT, ENVIRONMENT, LIST, MODULE, SET, Instance
@@ -187,7 +188,7 @@ def one_element(frame: Frame, value: Value) -> Value:
     if isinstance(value, Tensor):
         return tensor(value.device, ranks.more(value.rank, constant(-1)), NONE, value.source)
     if isinstance(value, Array):
-        return array(ranks.more(value.rank, constant(-1)))
+        return _part_of_array(ranks.more(value.rank, constant(-1)))
     if isinstance(value, (Root, Symbol)):
         added = frame.heap.get(value, APPENDED)
         first = symbol(value, ELEMENT)
@@ -217,7 +218,7 @@ def item(frame: Frame, value: Value, index: Value) -> Value:
     if isinstance(value, Tensor):
         return tensor(value.device, rank_of_item(value.rank, index), NONE, value.source)
     if isinstance(value, Array):
-        return array(rank_of_item(value.rank, index))
+        return _part_of_array(rank_of_item(value.rank, index))
     if isinstance(value, Tuple):
         return _item_of_tuple(value, index)
     if isinstance(value, Instance):
@@ -241,6 +242,11 @@ def item(frame: Frame, value: Value, index: Value) -> Value:
             return tensor(device_of(frame, value), UNKNOWN, NONE, source_of(frame, value))
         return term("item", value, index) if _is_fixed(index) else UNKNOWN
     return NUMBER if value is NUMBER else UNKNOWN
+
+
+def _part_of_array(rank: Value) -> Value:
+    """Return a part of an array: without dimensions, it is a number."""
+    return array(rank) if ranks.is_positive(rank) else NUMBER if ranks.number(rank) == 0 else UNKNOWN
 
 
 def _item_of_tuple(value: Tuple, index: Value) -> Value:
@@ -275,7 +281,7 @@ def _is_fixed(index: Value) -> bool:
 
 def rank_of_item(rank: Value, index: Value) -> Value:
     """Return the rank of `x[index]`."""
-    kept, taken, added = 0, 0, 0
+    kept, taken, added, indexed = 0, 0, 0, 0  # tensors that are indices share their dimensions
     for each in index.items if isinstance(index, Tuple) else (index,):
         if each is SLICE:
             kept += 1
@@ -285,22 +291,28 @@ def rank_of_item(rank: Value, index: Value) -> Value:
             continue
         elif each is NUMBER or (isinstance(each, Constant) and type(each.value) is int):
             taken += 1
-        elif (isinstance(each, Tensor) and ranks.is_positive(each.rank)) or is_list(each):
-            added += 1
+        elif is_list(each) or (isinstance(each, Tensor) and ranks.number(each.rank) == 1):
+            indexed = 1
             taken += 1
         else:
-            return POSITIVE if kept or added else UNKNOWN
+            is_some = kept or added or indexed or (isinstance(each, Tensor) and ranks.is_positive(each.rank))
+            return POSITIVE if is_some else UNKNOWN
     exact = ranks.number(rank)
     if exact is not None and exact < taken:
         return UNKNOWN
-    left = ranks.more(rank, constant(added - taken))
-    return ranks.some(left) if kept or added else left
+    left = ranks.more(rank, constant(added + indexed - taken))
+    return ranks.some(left) if kept or added or indexed else left
 
 
 def set_item(frame: Frame, owner: Value, index: Value, value: Value) -> None:
     """Store `owner[index] = value`, as far as no code of the project is executed; tensors are copied into."""
-    heap = frame.heap
-    if isinstance(owner, Instance):
+    heap, several = frame.heap, possible(owner)
+    if len(several) > 1:
+        for each in several:
+            before = frame.state.fork()
+            set_item(frame, each, index, value)
+            frame.state = frame.state.joined(before)
+    elif isinstance(owner, Instance):
         if owner.kind == DICT or heap.get(owner, MAPPING) is not None:
             set_key(frame, owner, index, value)
         elif owner.kind in (LIST, SET, MODULE):

@@ -173,18 +173,30 @@ class Arguments:
         return [*self.positional, *self.named.values(), *more]
 
 
+class Recorder:
+    """Sees the executions; an analysis has none, unless its claims are compared with runs."""
+
+    __slots__ = ()
+
+    def saw(self, frame: Frame, instruction: ir.Instruction) -> None:
+        """Note the state of a frame behind an instruction."""
+        raise NotImplementedError
+
+
 class Engine:
     """The functions that a part needs from the parts above it.
 
     Attributes:
         stubs: the signatures of libraries.
+        recorder: sees each instruction; None for no recorder.
         changes_default, changes_type: whether some code of the project changes the default device or tensor type.
         demand: what the project's own code calls, makes, moves and hands over.
         options: the defaults of the options of each parser by name; UNKNOWN for an option that is added twice.
     """
 
-    def __init__(self, stubs: Stubs) -> None:
+    def __init__(self, stubs: Stubs, recorder: Recorder | None = None) -> None:
         self.stubs = stubs
+        self.recorder = recorder
         self.changes_default = False
         self.changes_type = False
         self.demand = Demand()
