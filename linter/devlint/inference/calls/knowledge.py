@@ -84,8 +84,10 @@ def code_of(frame: Frame, value: Value) -> Code | None:
         found = [code_of(frame, each) for each in value.options if each not in (NONE, ABSENT)]
         return several(found)
     if isinstance(value, Term) and value.operator == "ite":
-        held = [each for each in value.arguments[1:] if each is not NONE]
-        return several([code_of(frame, each) for each in held])
+        held = [code_of(frame, each) for each in value.arguments[1:] if each is not NONE]
+        if len(held) == 2 and None not in held and held[0] != held[1]:
+            return Code("either", tuple(held))
+        return several(held)
     if is_symbolic(value) and is_answerable(value):
         answer = frame.ask(Question(CODE, value))
         return answer if isinstance(answer, Code) else None

@@ -42,6 +42,7 @@ from devlint.inference.values.objects import (
 from devlint.inference.values.tensors import Alternatives, Row, Tensor, Tuple, alternatives, as_test, pack, row, tensor
 from devlint.inference.values.terms import (
     ABSENT,
+    CHOOSES,
     DEVICE,
     ELEMENT,
     ENVIRONMENT_OF,
@@ -236,6 +237,8 @@ def field_of(frame: Frame, base: Value, field: Field, span: ir.Span) -> Value:
         return iterated(frame, base, span)
     if field is ITEM:
         return item_of(frame, base, span)
+    if field is CHOOSES and isinstance(base, Term) and base.operator == "ite":
+        return base.arguments[0]
     if field is RECEIVER and isinstance(base, (Bound, Method)):
         return base.receiver
     if field is ENVIRONMENT_OF:

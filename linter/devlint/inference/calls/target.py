@@ -41,6 +41,7 @@ from devlint.inference.values.tensors import Alternatives, Tensor, device
 from devlint.inference.values.terms import (
     ABSENT,
     BOTTOM,
+    CHOOSES,
     ENVIRONMENT_OF,
     MOVED,
     NO_DEVICE,
@@ -240,9 +241,10 @@ def call_code(frame: Frame, callee: Value, code: Code, arguments: Arguments, spa
     receiver = _receiver(callee)[0]
     if isinstance(callee, (Root, Symbol)) and not is_own:
         receiver = symbol(callee, RECEIVER)
-    if kind == "several" and isinstance(what, tuple):
+    if kind in ("several", "either") and isinstance(what, tuple):
         ways = [_way_of_code(frame, callee, each, arguments, span) for each in what]
-        return branches(frame, ways, NONE)
+        is_choice = kind == "either" and isinstance(callee, (Root, Symbol))
+        return branches(frame, ways, symbol(callee, CHOOSES) if is_choice else NONE)
     if isinstance(what, Body):
         around = symbol(callee, ENVIRONMENT_OF) if isinstance(callee, (Root, Symbol)) and what.around else NONE
         if kind == "bound":

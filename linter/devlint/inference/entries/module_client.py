@@ -93,7 +93,8 @@ def _places_itself(frame: Frame, body: Body) -> bool:
     """Whether a method moves its own object."""
     assert body.function is not None
     own = root(PARAMETER, body.function.parameters[0].name)
-    return any(each.owner is own and each.field is MOVED for each in frame.engine.summary(body, NOBODY).effects)
+    effects = frame.engine.summary(body, NOBODY).effects
+    return any(each.owner is own and each.field is MOVED and each.value is not UNKNOWN for each in effects)
 
 
 def _stored_elsewhere(code: ClassCode, name: str) -> list[str]:

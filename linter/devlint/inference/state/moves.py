@@ -23,6 +23,7 @@ from devlint.inference.values.terms import (
     ITEMS,
     MAPPING,
     MOVED,
+    NO_DEVICE,
     NONE,
     NUMBER,
     PARTS,
@@ -139,7 +140,7 @@ def _move(frame: Frame, value: Value, where: Value, decided: Value, seen: dict[V
     elif isinstance(value, Instance) and (is_module(value) or value.kind in (OBJECT, LIBRARY)):
         if isinstance(value.of, ClassValue):
             frame.engine.demand.move(value.of.code)
-        if heap.get(value, DEVICE) is not None:
+        if heap.get(value, DEVICE) not in (None, NO_DEVICE):
             heap.put(value, DEVICE, where)
         heap.put(value, SOURCE, decided)
         if where is UNKNOWN:

@@ -189,7 +189,8 @@ def device_of_module(frame: Frame, value: Value, depth: int = 0) -> Value:
             return either(test, device_of_module(frame, then), device_of_module(frame, orelse))
         return term("device_of", value)
     if isinstance(value, Alternatives):
-        return join_all([device_of_module(frame, each) for each in value.options if each is not NONE])
+        found = [device_of_module(frame, each) for each in value.options if each is not NONE]
+        return join_all([each for each in found if each is not NO_DEVICE]) if set(found) != {NO_DEVICE} else NO_DEVICE
     if not isinstance(value, Instance):
         return NO_DEVICE if isinstance(value, PLAIN) else UNKNOWN
     fields = frame.heap.fields(value)

@@ -95,7 +95,7 @@ DRAWN: Final = "drawn"
 DISCARDED: Final = "discarded"
 """The participant is a tensor, and the result of its move is lost."""
 
-LONGEST_CHAIN: Final = 4
+LONGEST_CHAIN: Final = 8
 MOST_CONDITIONS: Final = 5
 
 

@@ -136,6 +136,8 @@ LAZY: Final = kept("lazy")
 """Of an iterator: a function that is called for each element, and the iterables of its arguments."""
 RECEIVER: Final = kept("receiver")
 """Of a bound method: its first argument."""
+CHOOSES: Final = kept("chooses")
+"""Of a choice between two values: the test that chooses."""
 ENVIRONMENT_OF: Final = kept("environment")
 """Of a function: the variables of the functions around it."""
 TRAINS: Final = kept("trains")
