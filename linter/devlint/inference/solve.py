@@ -13,7 +13,7 @@ from devlint.inference.calls.evaluation import evaluate
 from devlint.inference.calls.items import iterated
 from devlint.inference.calls.substitution import Substitution
 from devlint.inference.calls.target import call_value
-from devlint.inference.entries import function_client, module_client, tests
+from devlint.inference.entries import callers, function_client, module_client
 from devlint.inference.execute.expressions import operate
 from devlint.inference.execute.statements import block
 from devlint.inference.files import DONE, NEW, RUNNING, Files, Loaded
@@ -112,7 +112,7 @@ class Solver(Engine):
             if loaded.frame is not None:
                 found.update(loaded.frame.findings)
         bodies = list(self._bodies.values())
-        for body in filter(tests.is_test, bodies):
+        for body in filter(callers.is_test, bodies):
             found.update(self._of_its_own(body))
         called = {each for calls in self.demand.calls.values() for each in calls}
         for body in bodies:
@@ -152,8 +152,8 @@ class Solver(Engine):
         if self._own[body]:
             return self._own[body]
         frame = self._entry(body.file, self._default)
-        if tests.is_test(body):
-            tests.run(frame, body)
+        if callers.is_test(body) or callers.is_of_object(body):
+            callers.run(frame, body)
         else:
             puts_in = Substitution(frame, {}, body.scope.span)
             self._of_entry = puts_in

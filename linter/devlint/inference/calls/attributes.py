@@ -34,7 +34,7 @@ from devlint.inference.values.objects import (
     method,
     wrapped,
 )
-from devlint.inference.values.tensors import Alternatives, Array, Device, Tensor, options, tensor
+from devlint.inference.values.tensors import Alternatives, Array, Device, Tensor, Tuple, options, tensor
 from devlint.inference.values.terms import (
     ABSENT,
     BOTTOM,
@@ -100,6 +100,8 @@ def read(frame: Frame, owner: Value, name: str, span: ir.Span) -> Value:
         return owner if name != "setter" else wrapped("setter", owner.function)
     if isinstance(owner, Array):
         return method(owner, "numpy.ndarray", name)
+    if isinstance(owner, Tuple) and name in MOVES:
+        frame.leave()  # Python raises
     if isinstance(owner, Constant) and isinstance(owner.value, str):
         return method(owner, "str", name)
     return method(owner, "", name) if owner is UNKNOWN and name in MOVES else UNKNOWN
