@@ -27,7 +27,7 @@ from devlint.inference.summaries.make import parts
 from devlint.inference.text.captured import captured
 from devlint.inference.text.unread import unread_results
 from devlint.inference.values.code import Body, ClassCode, FileCode
-from devlint.inference.values.data import Finding, Place, Summary
+from devlint.inference.values.data import DISCARDED, Finding, Place, Summary
 from devlint.inference.values.joins import join
 from devlint.inference.values.objects import ClassValue, FileValue, Function, Instance, Library, file_value, function
 from devlint.inference.values.tensors import CPU
@@ -117,7 +117,7 @@ class Solver(Engine):
         called = {each for calls in self.demand.calls.values() for each in calls}
         for body in bodies:
             found.update(self.summaries.of(body).findings)
-            if body not in called:
+            if body not in called or (callers.is_of_object(body) and self._discards(body)):
                 found.update(self._of_its_own(body))
         return list(found)
 
@@ -143,6 +143,11 @@ class Solver(Engine):
                 found += function_client.findings(self._entry(body.file, self._default), body)
         demand.is_paused = False
         return found
+
+    def _discards(self, body: Body) -> bool:
+        """Whether a body discards a move of something that may be a tensor."""
+        generic = self.summaries.of(body).generic
+        return generic is not None and any(each.kind == DISCARDED for each in generic.requirements)
 
     def _of_its_own(self, body: Body) -> dict[Finding, None]:
         """Return the findings of a body that no code of the project calls, after all files have set their globals.

@@ -243,8 +243,8 @@ def call_code(frame: Frame, callee: Value, code: Code, arguments: Arguments, spa
         receiver = symbol(callee, RECEIVER)
     if kind in ("several", "either") and isinstance(what, tuple):
         ways = [_way_of_code(frame, callee, each, arguments, span) for each in what]
-        is_choice = kind == "either" and isinstance(callee, (Root, Symbol))
-        return branches(frame, ways, symbol(callee, CHOOSES) if is_choice else NONE)
+        test = symbol(callee, CHOOSES) if kind == "either" and isinstance(callee, (Root, Symbol)) else NONE
+        return branches(frame, ways, test)
     if isinstance(what, Body):
         around = symbol(callee, ENVIRONMENT_OF) if isinstance(callee, (Root, Symbol)) and what.around else NONE
         if kind == "bound":

@@ -55,10 +55,12 @@ from devlint.inference.values.terms import (
     NUMBER,
     POSITIVE,
     RANK,
+    SLICE,
     SOURCE,
     TRUE,
     UNKNOWN,
     Constant,
+    Symbol,
     Value,
     asked,
     constant,
@@ -370,9 +372,12 @@ def _length(frame: Frame, values: list[Value]) -> Value:
 
 
 def prove(frame: Frame, value: Value) -> None:
-    """Record that an operation proves a symbol to be a tensor."""
+    """Record that an operation proves a symbol to be a tensor; a slice that is a tensor is one of a tensor."""
     if is_symbolic(value) and value not in frame.kinds:
         frame.kinds[value] = None
+        key = value.field.key if isinstance(value, Symbol) else None
+        if isinstance(value, Symbol) and (key is SLICE or (isinstance(key, Tuple) and SLICE in key.items)):
+            prove(frame, value.parent)
 
 
 # --- devices and ranks of results -----------------------------------------------------------------------------

@@ -5,9 +5,11 @@ from __future__ import annotations
 from devlint.frontend import ir
 from devlint.inference.requirements.make import note, participant
 from devlint.inference.state.frame import Frame
+from devlint.inference.stubs import TENSOR_CLASS
 from devlint.inference.values.data import DISCARDED, MOST_CONDITIONS, Finding, Requirement
+from devlint.inference.values.objects import library
 from devlint.inference.values.tensors import Row, Source, Tensor, Tuple
-from devlint.inference.values.terms import Root, Symbol, Value
+from devlint.inference.values.terms import Root, Symbol, Value, term
 
 
 def discard(frame: Frame, operation: str, value: Value, span: ir.Span) -> None:
@@ -43,8 +45,10 @@ def _is_held(frame: Frame, value: Value) -> bool:
 
 
 def settle(frame: Frame) -> None:
-    """Add a finding for each discarded move of a symbol that the body has proved to be a tensor."""
+    """Add a finding for each discarded move of a symbol that the body has proved or tested to be a tensor."""
     for requirement in list(frame.requirements.values()):
-        if requirement.kind == DISCARDED and requirement.participants[0].subject in frame.kinds:
+        if requirement.kind == DISCARDED:
             one = requirement.participants[0]
-            frame.findings[Finding(requirement, one, one)] = None
+            test = term("isinstance", one.subject, library(TENSOR_CLASS))
+            if one.subject in frame.kinds or test in requirement.conditions:
+                frame.findings[Finding(requirement, one, one)] = None

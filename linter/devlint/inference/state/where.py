@@ -189,8 +189,9 @@ def device_of_module(frame: Frame, value: Value, depth: int = 0) -> Value:
             return either(test, device_of_module(frame, then), device_of_module(frame, orelse))
         return term("device_of", value)
     if isinstance(value, Alternatives):
-        found = [device_of_module(frame, each) for each in value.options if each is not NONE]
-        return join_all([each for each in found if each is not NO_DEVICE]) if set(found) != {NO_DEVICE} else NO_DEVICE
+        known = [device_of_module(frame, each) for each in value.options if each is not NONE]
+        placed = [each for each in known if each is not NO_DEVICE]
+        return join_all(placed) if placed or not known else NO_DEVICE
     if not isinstance(value, Instance):
         return NO_DEVICE if isinstance(value, PLAIN) else UNKNOWN
     fields = frame.heap.fields(value)
