@@ -6,6 +6,7 @@ from devlint.frontend import ir
 from devlint.inference.calls.attributes import read
 from devlint.inference.libraries.python import FIELD_OF_CLASS
 from devlint.inference.libraries.signatures import fitted, solve
+from devlint.inference.state.containers import get
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.where import default_device
 from devlint.inference.values.code import ClassCode
@@ -47,14 +48,10 @@ def construct(frame: Frame, code: ClassCode, arguments: Arguments, span: ir.Span
     found = code.lookup("__init__")
     if isinstance(found, Function):
         frame.engine.call(frame, bound(found, made), arguments, span)
-    elif code.is_open:
-        for each in code.order:
-            for name, _ in each.scope.fields:
-                frame.heap.put(made, attribute(name), UNKNOWN)
-    elif code.libraries:
-        read_init = read(frame, made, "__init__", span)
-        if read_init is not UNKNOWN:
-            frame.engine.call(frame, read_init, arguments, span)
+        return made
+    init = read(frame, made, "__init__", span) if code.libraries and not code.is_open else UNKNOWN
+    if init is not UNKNOWN:
+        frame.engine.call(frame, init, arguments, span)
     else:
         _fill_fields(frame, made, code, arguments, span)
     return made
@@ -68,12 +65,17 @@ def _fill_fields(frame: Frame, made: Instance, code: ClassCode, arguments: Argum
         default = code.lookup(name)
         stated = default.arguments if isinstance(default, Term) and default.operator == FIELD_OF_CLASS else None
         is_argument = stated is None or stated[2] is not FALSE
-        value = arguments.at(position, name) if is_argument else None
+        given = arguments.at(position, name) if is_argument else None
         position += is_argument
+        value = given
         if value is None and stated is not None and stated[1] is not ABSENT:
             value = frame.engine.call(frame, stated[1], Arguments([], {}), span)
         elif value is None:
             value = default if stated is None else stated[0]
+        if given is None and is_argument and arguments.spread is not None:
+            value = UNKNOWN
+        elif given is None and is_argument and arguments.row is not None:
+            value = get(frame, arguments.row, constant(name), UNKNOWN if value is None else value)
         if kind is not None and kind.names[0].endswith("InitVar"):
             handed.append(UNKNOWN if value is None else value)
         else:
