@@ -21,7 +21,19 @@ from devlint.inference.values.folding import COMPARISONS, fold, is_text
 from devlint.inference.values.joins import join
 from devlint.inference.values.objects import DICT, LIST, MODULE, SET, Instance, Method
 from devlint.inference.values.ranks import highest
-from devlint.inference.values.tensors import CPU, Alternatives, Array, Row, Tensor, Tuple, array, pack, row, tensor
+from devlint.inference.values.tensors import (
+    CPU,
+    Alternatives,
+    Array,
+    Row,
+    Tensor,
+    Tuple,
+    array,
+    pack,
+    piece,
+    row,
+    tensor,
+)
 from devlint.inference.values.terms import (
     ABSENT,
     BOTTOM,
@@ -31,7 +43,6 @@ from devlint.inference.values.terms import (
     NONE,
     NUMBER,
     OTHER_KEYS,
-    SLICE,
     TRUE,
     UNKNOWN,
     Constant,
@@ -86,6 +97,7 @@ def attribute(frame: Frame, instruction: ir.Attribute) -> None:
 def subscripted(frame: Frame, instruction: ir.Subscript) -> None:
     """Execute `Subscript`."""
     owner, index = frame.registers[instruction.base], frame.registers[instruction.index]
+    frame.span = instruction.span
     require_index(frame, owner, index, instruction.span)
     found = subscript(frame, owner, index, instruction.span)
     frame.registers[instruction.target] = UNKNOWN if found is BOTTOM else found
@@ -93,7 +105,11 @@ def subscripted(frame: Frame, instruction: ir.Subscript) -> None:
 
 def slice_(frame: Frame, instruction: ir.Slice) -> None:
     """Execute `Slice`."""
-    frame.registers[instruction.target] = SLICE
+    given = [None if part is None else frame.registers[part] for part in (instruction.lower, instruction.upper)]
+    given.append(None if instruction.step is None else frame.registers[instruction.step])
+    known = [each.value if isinstance(each, Constant) and type(each.value) is int else None for each in given]
+    is_known = all(each in (None, NONE) or number is not None for each, number in zip(given, known, strict=True))
+    frame.registers[instruction.target] = piece((known[0], known[1], known[2]) if is_known else None)
 
 
 def anything(frame: Frame, instruction: ir.Anything) -> None:

@@ -16,7 +16,19 @@ from devlint.inference.values.devices import possible
 from devlint.inference.values.folding import CODE
 from devlint.inference.values.joins import either, join, join_all
 from devlint.inference.values.objects import DICT, ENVIRONMENT, LIST, MODULE, SET, Instance
-from devlint.inference.values.tensors import Alternatives, Array, Row, Tensor, Tuple, array, pack, row, tensor
+from devlint.inference.values.tensors import (
+    WHOLE,
+    Alternatives,
+    Array,
+    Piece,
+    Row,
+    Tensor,
+    Tuple,
+    array,
+    pack,
+    row,
+    tensor,
+)
 from devlint.inference.values.terms import (
     ABSENT,
     APPENDED,
@@ -31,7 +43,6 @@ from devlint.inference.values.terms import (
     PARTS,
     POSITIVE,
     REPLACED,
-    SLICE,
     TRUE,
     UNKNOWN,
     Constant,
@@ -224,10 +235,10 @@ def item(frame: Frame, value: Value, index: Value) -> Value:
     if isinstance(value, Instance):
         if value.kind == DICT or frame.heap.get(value, MAPPING) is not None:
             return get(frame, value, index, UNKNOWN)
+        if isinstance(index, Piece):
+            return _part_of_list(frame, value, index)
         held = frame.heap.get(value, ITEMS)
-        if isinstance(held, Tuple):
-            return _item_of_tuple(held, index)
-        return one_element(frame, value) if value.kind != DICT and index is not SLICE else UNKNOWN
+        return _item_of_tuple(held, index) if isinstance(held, Tuple) else one_element(frame, value)
     if isinstance(value, (Root, Symbol)):
         return _item_of_symbol(frame, value, index)
     if isinstance(value, Alternatives):
@@ -241,6 +252,9 @@ def item(frame: Frame, value: Value, index: Value) -> Value:
         if value.operator == "to" or value.operator in ("+", "-", "*", "/"):
             return tensor(device_of(frame, value), UNKNOWN, NONE, source_of(frame, value))
         return term("item", value, index) if _is_fixed(index) else UNKNOWN
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        is_known = isinstance(index, Piece) and index.bounds is not None and index.bounds[2] != 0
+        return constant(value.value[slice(*index.bounds)]) if is_known else NUMBER  # type: ignore[attr-defined]
     return NUMBER if value is NUMBER else UNKNOWN
 
 
@@ -254,9 +268,25 @@ def _item_of_tuple(value: Tuple, index: Value) -> Value:
         if -len(value.items) <= index.value < len(value.items):
             return value.items[index.value]
         return BOTTOM
+    if isinstance(index, Piece) and index.bounds is not None and index.bounds[2] != 0:
+        return pack(*value.items[slice(*index.bounds)])
     if index is NUMBER or is_symbolic(index):
         return join_all(value.items) if value.items else BOTTOM
     return UNKNOWN
+
+
+def _part_of_list(frame: Frame, value: Instance, index: Piece) -> Value:
+    """Return some elements of a list or container, as another one."""
+    if value.kind not in (LIST, MODULE):
+        return UNKNOWN
+    made = frame.make(value.kind, frame.span, value.of, f"{index.text} of {value.text}")
+    held = frame.heap.get(value, ITEMS)
+    found = _item_of_tuple(held, index) if isinstance(held, Tuple) else UNKNOWN
+    if isinstance(found, Tuple):
+        frame.heap.put(made, ITEMS, found)
+    else:
+        frame.heap.put(made, ELEMENT, one_element(frame, value))
+    return made
 
 
 def _item_of_symbol(frame: Frame, value: Root | Symbol, index: Value) -> Value:
@@ -276,15 +306,17 @@ def _is_fixed(index: Value) -> bool:
     """Whether a subscript is the same wherever it is written: constants and slices."""
     if isinstance(index, Tuple):
         return all(_is_fixed(each) for each in index.items)
-    return isinstance(index, Constant) or index is SLICE
+    return isinstance(index, (Constant, Piece))
 
 
 def rank_of_item(rank: Value, index: Value) -> Value:
     """Return the rank of `x[index]`."""
     kept, taken, added, indexed = 0, 0, 0, 0  # tensors that are indices share their dimensions
+    is_part = False
     for each in index.items if isinstance(index, Tuple) else (index,):
-        if each is SLICE:
+        if isinstance(each, Piece):
             kept += 1
+            is_part = is_part or each is not WHOLE
         elif each is NONE:
             added += 1
         elif isinstance(each, Constant) and each.value is ...:
@@ -301,6 +333,8 @@ def rank_of_item(rank: Value, index: Value) -> Value:
     if exact is not None and exact < taken:
         return UNKNOWN
     left = ranks.more(rank, constant(added + indexed - taken))
+    if is_part and ranks.number(left) == 1:  # perhaps one element
+        return POSITIVE
     return ranks.some(left) if kept or added or indexed else left
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 from devlint.inference.values.terms import DEEPEST, NONE, UNKNOWN, Value, all_fixed, asked
 
@@ -157,6 +157,38 @@ def pack(*items: Value) -> Value:
             return UNKNOWN
         found = _tuples[items] = Tuple(items, nesting, nodes)
     return found
+
+
+Bounds: TypeAlias = "tuple[int | None, int | None, int | None] | None"
+"""The three parts of a slice; None, if one of them is no known number."""
+
+
+@final
+class Piece(Value):
+    """`lower:upper:step` inside of a subscript."""
+
+    __slots__ = ("bounds",)
+
+    def __init__(self, bounds: Bounds) -> None:
+        super().__init__()
+        self.bounds = bounds
+
+    def _shown(self) -> str:
+        return f"piece {self.bounds}"
+
+
+_pieces: Final[dict[Bounds, Piece]] = {}
+
+
+def piece(bounds: Bounds) -> Piece:
+    """Return a slice."""
+    found = _pieces.get(bounds)
+    if found is None:
+        found = _pieces[bounds] = Piece(bounds)
+    return found
+
+
+WHOLE: Final = piece((None, None, None))
 
 
 @final

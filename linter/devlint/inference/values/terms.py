@@ -182,8 +182,6 @@ NO_DEVICE: Final = Marker("no device")
 """The device of a value that is neither a tensor nor a module."""
 POSITIVE: Final = Marker("positive")
 """Some rank above 0."""
-SLICE: Final = Marker("slice")
-"""`a:b` inside a subscript."""
 OTHER_KEYS: Final = Marker("other keys")
 """The key of a row that stands for all keys that it does not name."""
 
