@@ -38,6 +38,7 @@ from devlint.inference.values.tensors import (
     Alternatives,
     Array,
     Device,
+    Piece,
     Tensor,
     Tuple,
     array,
@@ -55,7 +56,6 @@ from devlint.inference.values.terms import (
     NUMBER,
     POSITIVE,
     RANK,
-    SLICE,
     SOURCE,
     TRUE,
     UNKNOWN,
@@ -376,7 +376,9 @@ def prove(frame: Frame, value: Value) -> None:
     if is_symbolic(value) and value not in frame.kinds:
         frame.kinds[value] = None
         key = value.field.key if isinstance(value, Symbol) else None
-        if isinstance(value, Symbol) and (key is SLICE or (isinstance(key, Tuple) and SLICE in key.items)):
+        if isinstance(value, Symbol) and any(
+            isinstance(each, Piece) for each in (key.items if isinstance(key, Tuple) else (key,))
+        ):
             prove(frame, value.parent)
 
 
