@@ -39,6 +39,7 @@ FOLDERS = (
     "generator_on_other_device",
     "device_tensor_for_cpu_argument",
     "pin_device_tensor",
+    "loss_or_metric_state_not_moved",
 )
 """The folders of the rules that the inference knows."""
 

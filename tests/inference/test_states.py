@@ -54,6 +54,27 @@ PROGRAMS = {
         start("nccl")
         Counter().total()
         """,
+    "layers in a list that the module has registered and nobody moved": """
+        import torch
+        class Stack(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = [torch.nn.Linear(4, 4)]
+                self.registered = torch.nn.ModuleList(self.layers)
+            def forward(self, x):
+                return self.layers[0](x)  # DEV102
+        Stack()(torch.ones(4, device="cuda:0"))
+        """,
+    "a generator of an object": """
+        import torch
+        class Noise:
+            def __init__(self, device):
+                self.generator = torch.Generator(device=device)
+            def like(self, x):
+                return torch.randn(x.shape, device=x.device, generator=self.generator)  # DEV106
+        Noise("cuda:0").like(torch.ones(3, device="cuda:0"))
+        Noise("cpu").like(torch.ones(3, device="cuda:0"))
+        """,
 }
 
 

@@ -10,8 +10,8 @@ from devlint.inference.calls.evaluation import evaluate
 from devlint.inference.calls.items import iterated, subscript
 from devlint.inference.calls.knowledge import code_of, truth_of
 from devlint.inference.libraries.loading import item_of
-from devlint.inference.requirements.causes import attribute_of, unregistered
-from devlint.inference.state.containers import content, length_of
+from devlint.inference.requirements.causes import attributes_of, how_kept, state_of
+from devlint.inference.state.containers import any_value, content, length_of
 from devlint.inference.state.frame import NOBODY, Frame, Oracle
 from devlint.inference.state.where import (
     PROCESS_STATE,
@@ -56,6 +56,7 @@ from devlint.inference.values.terms import (
     TRAINED,
     UNKNOWN,
     UNKNOWN_RESULT,
+    VALUE,
     Field,
     Root,
     Symbol,
@@ -126,11 +127,14 @@ class Substitution(Oracle):
         return requirement._replace(participants=participants, conditions=conditions)
 
     def _participant(self, one: Participant) -> Participant:
-        kept, found = one.kept, attribute_of(one.source)
-        if kept is NONE and found is not None:
-            kept = unregistered(self._frame, self.value(found.parent), found.field.name)
         device, rank, subject = self._device(one), self.value(one.rank), self.value(one.subject)
-        return Participant(one.role, device, rank, self.value(one.source), one.exemption, subject, kept)
+        source, kept = self.value(one.source), one.kept
+        if kept is NONE and one.role == MODULE:
+            kept = state_of(self._frame, subject)
+        for found in attributes_of(one.source):
+            if kept is NONE:
+                kept = how_kept(self._frame, self.value(found.parent), found.field.name, source)
+        return Participant(one.role, device, rank, source, one.exemption, subject, kept)
 
     def _device(self, one: Participant) -> Value:
         """Return the device of a participant: a module was perhaps moved in place, a tensor never is."""
@@ -235,6 +239,8 @@ def field_of(frame: Frame, base: Value, field: Field, span: ir.Span) -> Value:
         return subscript(frame, base, field.key, span)
     if field is ELEMENT:
         return iterated(frame, base, span)
+    if field is VALUE:
+        return any_value(frame, base)
     if field is ITEM:
         return item_of(frame, base, span)
     if field is CHOOSES and isinstance(base, Term) and base.operator == "ite":

@@ -6,6 +6,7 @@ from devlint.inference.libraries import (
     containers,
     generators,
     loading,
+    metrics,
     modules,
     optimizers,
     parallel,
@@ -15,4 +16,16 @@ from devlint.inference.libraries import (
     trainers,
 )
 
-TOPICS = (containers, generators, loading, modules, optimizers, parallel, process_groups, python, tensors, trainers)
+TOPICS = (
+    containers,
+    generators,
+    loading,
+    metrics,
+    modules,
+    optimizers,
+    parallel,
+    process_groups,
+    python,
+    tensors,
+    trainers,
+)

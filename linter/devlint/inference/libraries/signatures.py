@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from devlint.frontend import ir
 from devlint.inference.libraries.generators import draw
 from devlint.inference.libraries.rank_words import result_rank
+from devlint.inference.requirements.causes import state_of
 from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.containers import elements, fill, get, one_element, side_by_side
 from devlint.inference.state.frame import Arguments, Frame
@@ -329,7 +330,8 @@ def _take_object(frame: Frame, variable: str, value: Value, by_device: dict[str,
     rank = frame.heap.get(value, RANK) or POSITIVE
     exemption = ANYWHERE if number(rank) == 0 else ALL_DIMENSIONS
     source = source_of(frame, value)
-    by_device.setdefault(variable, []).append(Participant(MODULE, where, rank, source, exemption, value))
+    one = Participant(MODULE, where, rank, source, exemption, value, state_of(frame, value))
+    by_device.setdefault(variable, []).append(one)
 
 
 def _share(

@@ -6,46 +6,101 @@ Then the heap tells whether the module has registered the value of this attribut
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from devlint.frontend import ir
 from devlint.inference.state.containers import any_value, elements, one_element
 from devlint.inference.state.frame import Frame
-from devlint.inference.state.where import is_module, registered
+from devlint.inference.state.where import is_module, parts_of, registered
 from devlint.inference.text.captured import instructions
 from devlint.inference.values.code import ClassCode
 from devlint.inference.values.data import Place
-from devlint.inference.values.objects import DICT, LIST, ClassValue, Instance
+from devlint.inference.values.objects import DICT, LIST, ClassValue, Instance, Library, Wrapped
 from devlint.inference.values.tensors import Alternatives, Tensor, Tuple, pack
-from devlint.inference.values.terms import ELEMENT, NONE, SOURCE, Root, Symbol, Value, attribute, constant
+from devlint.inference.values.terms import DEVICE, NONE, SOURCE, Field, Root, Symbol, Term, Value, attribute, constant
+
+TENSOR: Final = constant("tensor")
+"""How a module keeps something: as a plain tensor, which does not move."""
+PART: Final = constant("part")
+"""As a module or parameter in a plain container, which does not move."""
+STATE: Final = constant("state")
+"""As a buffer of a loss or metric: a module without parameters, which nobody moved."""
 
 
-def attribute_of(source: Value) -> Symbol | None:
-    """Return the attribute with which the source of a device comes: of an element, that of its container."""
-    if not isinstance(source, Symbol) or source.field is not SOURCE:
-        return None
-    inner = source.parent
-    while isinstance(inner, Symbol) and (inner.field.key is not None or inner.field is ELEMENT):
-        inner = inner.parent
-    is_attribute = isinstance(inner, Symbol) and inner.field.kind == "."
-    return inner if is_attribute and isinstance(inner, Symbol) and isinstance(inner.parent, (Root, Symbol)) else None
+def attributes_of(source: Value) -> Iterator[Symbol]:
+    """Yield the attributes through which the source of a device comes, the innermost first."""
+    if isinstance(source, Term):
+        for each in source.arguments:
+            yield from attributes_of(each)
+    while isinstance(source, Symbol):
+        if source.field.kind == "." and isinstance(source.parent, (Root, Symbol)):
+            yield source
+        source = source.parent
 
 
-def unregistered(frame: Frame, owner: Value, name: str) -> Value:
-    """Return the class of a module and the attribute, if the module keeps something there unregistered; else NONE."""
+def how_kept(frame: Frame, owner: Value, name: str, decided: Value) -> Value:
+    """Return the class of a module, an attribute and how the module keeps a value there; NONE if it moves with it.
+
+    Args:
+        frame: has the module.
+        owner: perhaps the module.
+        name: of the attribute, or of a property that returns another one.
+        decided: the source of the device of the value.
+    """
     if not is_module(owner) or not isinstance(owner, Instance) or not isinstance(owner.of, ClassValue):
         return NONE
-    held = frame.heap.get(owner, attribute(name))
+    fields = frame.heap.fields(owner)
+    is_moved = SOURCE in fields
+    held = fields.get(attribute(name))
+    if isinstance(owner.of.code.lookup(name), Wrapped):
+        behind = [
+            each for each, value in fields.items() if each.kind == "." and _is_plain(fields, each, value, decided)
+        ]
+        name, held = (behind[0].name, fields[behind[0]]) if behind else (name, None)
     if isinstance(held, Tensor):
-        is_plain = held.owner is NONE and frame.heap.get(owner, registered(name)) is None
-        return pack(owner.of, constant(name)) if is_plain else NONE
-    is_container = isinstance(held, Tuple) or (isinstance(held, Instance) and held.kind in (LIST, DICT))
-    if held is None or not is_container:
+        if registered(name) in fields:
+            is_state = not is_moved and not _has_parameters(frame, owner)
+            return pack(owner.of, constant(name), STATE) if is_state else NONE
+        return pack(owner.of, constant(name), TENSOR) if is_moved and held.owner is NONE else NONE
+    if not is_moved or not (isinstance(held, Tuple) or (isinstance(held, Instance) and held.kind in (LIST, DICT))):
         return NONE
     is_mapping = isinstance(held, Instance) and held.kind == DICT
     found = (any_value(frame, held),) if is_mapping else elements(frame, held) or (one_element(frame, held),)
     parts = [each for one in found for each in (one.options if isinstance(one, Alternatives) else (one,))]
-    return pack(owner.of, constant(name)) if any(map(is_module, parts)) else NONE
+    moves = _moving(frame, owner)
+    is_left = any(each not in moves and (is_module(each) or _is_parameter(each)) for each in parts)
+    return pack(owner.of, constant(name), PART) if is_left else NONE
+
+
+def _is_plain(fields: Mapping[Field, Value], field: Field, value: Value, decided: Value) -> bool:
+    is_buffer = registered(field.name) in fields
+    return isinstance(value, Tensor) and value.source is decided and value.owner is NONE and not is_buffer
+
+
+def _is_parameter(value: Value) -> bool:
+    return isinstance(value, Tensor) and value.owner is not NONE
+
+
+def _moving(frame: Frame, owner: Instance) -> list[Value]:
+    """Return the registered parts of a module, and of its parts."""
+    found: list[Value] = [owner]
+    for each in found:
+        if isinstance(each, Instance):
+            found.extend([part for part in parts_of(frame, each) if part not in found])
+    return found
+
+
+def _has_parameters(frame: Frame, owner: Instance) -> bool:
+    return any(_is_parameter(each) or frame.heap.get(each, DEVICE) is not None for each in _moving(frame, owner))
+
+
+def state_of(frame: Frame, value: Value) -> Value:
+    """Return the class of a loss or metric of a library, and STATE, if it has weights or a state; else NONE."""
+    of = value.of if isinstance(value, Instance) else NONE
+    if not isinstance(of, Library) or frame.heap.get(value, DEVICE) is None:
+        return NONE
+    return pack(of, NONE, STATE) if frame.engine.stubs.is_stateless(of.name) else NONE
 
 
 def stored_at(code: ClassCode, name: str) -> Place | None:

@@ -45,6 +45,7 @@ from devlint.inference.values.terms import (
     REPLACED,
     TRUE,
     UNKNOWN,
+    VALUE,
     Constant,
     Root,
     Symbol,
@@ -130,9 +131,10 @@ def may_be_absent(value: Value) -> bool:
 def any_value(frame: Frame, owner: Value) -> Value:
     """Return any value of a dictionary."""
     found = owner if isinstance(owner, Row) else content(frame, owner)
+    others: Value = BOTTOM
     if found.base is not NONE:
-        return UNKNOWN
-    return join_all([each for _, each in found.entries if each is not ABSENT])
+        others = symbol(found.base, VALUE) if isinstance(found.base, (Root, Symbol)) else UNKNOWN
+    return join_all([others, *[each for _, each in found.entries if each is not ABSENT]])
 
 
 def keys(frame: Frame, owner: Value) -> tuple[tuple[Value, Value], ...] | None:

@@ -32,7 +32,8 @@ class Participant(NamedTuple):
         device, rank, source: its device, its number of dimensions, and the origin of its device.
         exemption: the tensors that need not agree.
         subject: the value itself.
-        kept: the class of a module and an attribute in which the module keeps it unregistered, as a tuple; or NONE.
+        kept: the class of a module, an attribute, and how the module keeps it there (see `requirements.causes`), as a
+            tuple; or NONE.
     """
 
     role: str

@@ -116,6 +116,8 @@ ELEMENT: Final = kept("element")
 """Any element of a list or of another iterable."""
 MAPPING: Final = kept("mapping")
 """The content of a dictionary: a `Row`."""
+VALUE: Final = kept("value")
+"""Any value of a dictionary."""
 PARTS: Final = kept("parts")
 """Elements that a list certainly holds side by side: it is filled piece by piece."""
 APPENDED: Final = kept("appended")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from devlint.inference.requirements.causes import stored_at
+from devlint.inference.requirements.causes import PART, STATE, stored_at
 from devlint.inference.values.data import (
     DISCARDED,
     DRAWN,
@@ -21,7 +21,7 @@ from devlint.inference.values.data import (
 )
 from devlint.inference.values.objects import ClassValue
 from devlint.inference.values.tensors import CPU, Tuple
-from devlint.inference.values.terms import Constant
+from devlint.inference.values.terms import Constant, Value
 
 ARITHMETIC: Final = "DEV101"
 INPUT: Final = "DEV102"
@@ -30,6 +30,7 @@ INDEX: Final = "DEV104"
 HOST: Final = "DEV105"
 GENERATOR: Final = "DEV106"
 CPU_ONLY: Final = "DEV107"
+LOSS: Final = "DEV108"
 DISCARDED_MOVE: Final = "DEV203"
 OPTIMIZER_STATE: Final = "DEV206"
 DEVICE_IDS: Final = "DEV401"
@@ -55,6 +56,8 @@ def code_of(finding: Finding) -> str:
     found = BY_KIND.get(finding.requirement.kind)
     if found is not None:
         return found
+    if any(how is STATE for _, _, how in _stayed(finding)):
+        return LOSS
     if MODULE in (finding.one.role, finding.two.role):
         return INPUT
     return ALWAYS_ON_CPU if finding.requirement.is_beside_caller else ARITHMETIC
@@ -62,11 +65,19 @@ def code_of(finding: Finding) -> str:
 
 def causes_of(finding: Finding) -> Iterator[tuple[str, Place]]:
     """Yield the code and the place of each store that keeps a participant of a finding unregistered."""
+    for owner, name, how in _stayed(finding):
+        place = (
+            stored_at(owner.code, str(name.value))
+            if isinstance(owner, ClassValue) and isinstance(name, Constant)
+            else None
+        )
+        if place is not None and how is not STATE:
+            yield UNREGISTERED_MODULES if how is PART else UNREGISTERED_TENSOR, place
+
+
+def _stayed(finding: Finding) -> Iterator[tuple[Value, Value, Value]]:
+    """Yield the class, the attribute and the way in which a module keeps a participant on the CPU."""
     for one, other in ((finding.one, finding.two), (finding.two, finding.one)):
-        if one.device is not CPU or other.device is CPU or not isinstance(one.kept, Tuple):
-            continue
-        owner, name = one.kept.items
-        if isinstance(owner, ClassValue) and isinstance(name, Constant):
-            place = stored_at(owner.code, str(name.value))
-            if place is not None:
-                yield UNREGISTERED_MODULES if one.role == MODULE else UNREGISTERED_TENSOR, place
+        if one.device is CPU and other.device is not CPU and isinstance(one.kept, Tuple):
+            owner, name, how = one.kept.items
+            yield owner, name, how
