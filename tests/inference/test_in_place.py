@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 from devlint.inference.calls import apply, substitution
 from devlint.inference.calls.substitution import Substitution
-from devlint.inference.values.data import Effect, Requirement
+from devlint.inference.state.summary import Effect
+from devlint.inference.values.data import Requirement
 from devlint.inference.values.tensors import CPU, Tensor, tensor
 from devlint.inference.values.terms import DEVICE, TRUE, UNKNOWN, Symbol, Value
 

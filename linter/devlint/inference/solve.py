@@ -19,15 +19,15 @@ from devlint.inference.execute.statements import block
 from devlint.inference.files import DONE, NEW, RUNNING, Files, Loaded
 from devlint.inference.requirements.propagate import hand_on
 from devlint.inference.state.frame import NOBODY, Arguments, Engine, Frame, Oracle, Recorder
-from devlint.inference.state.heap import Heap
+from devlint.inference.state.heap import Heap, parts
+from devlint.inference.state.summary import Summary
 from devlint.inference.state.where import PROCESS_STATE
 from devlint.inference.stubs import Stubs
 from devlint.inference.summaries.cases import Summaries
-from devlint.inference.summaries.make import parts
 from devlint.inference.text.captured import captured
 from devlint.inference.text.unread import unread_results
 from devlint.inference.values.code import Body, ClassCode, FileCode
-from devlint.inference.values.data import DISCARDED, Finding, Place, Summary
+from devlint.inference.values.data import DISCARDED, Finding, Place
 from devlint.inference.values.joins import join
 from devlint.inference.values.objects import ClassValue, FileValue, Function, Instance, Library, file_value, function
 from devlint.inference.values.tensors import CPU
@@ -69,6 +69,7 @@ class Solver(Engine):
         self._by_module: dict[str, Loaded] = {}
         self.summaries = Summaries(self)
         self._bodies: dict[ir.Function, Body] = {}
+        self._tops: dict[FileCode, Body] = {}
         self._classes: dict[tuple[ir.Class, tuple[Value, ...]], ClassCode] = {}
         self._defaults: dict[tuple[Body, str], Value] = {}
         self._own: dict[Body, dict[Finding, None]] = {}
@@ -176,7 +177,10 @@ class Solver(Engine):
 
     def _entry(self, file: FileCode, default: Value) -> Frame:
         """Return the frame of an entry that is executed after all files."""
-        body = Body(file, file.scope, None, None, frozenset(), frozenset(), unread_results(file.scope))
+        body = self._tops.get(file)
+        if body is None:
+            unread = unread_results(file.scope)
+            body = self._tops[file] = Body(file, file.scope, None, None, frozenset(), frozenset(), unread)
         frame = Frame(self, body, NOBODY, Heap())
         frame.heap.put(PROCESS_STATE, DEVICE, default)
         frame.heap.put(PROCESS_STATE, BACKEND, NO_DEVICE)

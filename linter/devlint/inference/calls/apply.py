@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from devlint.frontend import ir
 from devlint.inference.calls.arguments import bound
+from devlint.inference.calls.copies import Copies
 from devlint.inference.calls.substitution import Substitution
 from devlint.inference.libraries.signatures import prove
 from devlint.inference.requirements.propagate import hand_on
 from devlint.inference.state.containers import append, set_item
 from devlint.inference.state.frame import LARGEST_CONDITION, MOST_PASSED, Arguments, Frame
 from devlint.inference.state.moves import move, set_data
+from devlint.inference.state.summary import Effect, Summary
 from devlint.inference.state.where import PROCESS_STATE
-from devlint.inference.values.data import Effect, Summary
 from devlint.inference.values.joins import join
 from devlint.inference.values.objects import Function, Instance
 from devlint.inference.values.tensors import Tensor, as_test, options
@@ -48,8 +49,11 @@ def apply(frame: Frame, summary: Summary, puts_in: Substitution, span: ir.Span) 
     requirements = [puts_in.requirement(each) for each in summary.requirements]
     value = puts_in.value(summary.returns)
     holds = [as_test(puts_in.value(each)) for each in summary.holds]
-    objects = [_effect(puts_in, each) for each in summary.objects]
     effects = [_effect(puts_in, each) for each in summary.effects]
+    copies = Copies(summary.objects, puts_in)
+    made = copies.of((summary.returns, *[each.value for each in summary.effects]))
+    if frame.body.function is None:
+        copies.look_at_all(made)
     for requirement in requirements:
         if requirement is not None:
             hand_on(frame, requirement, span)
@@ -60,8 +64,8 @@ def apply(frame: Frame, summary: Summary, puts_in: Substitution, span: ir.Span) 
         return UNKNOWN
     kept = [each for each in holds if is_symbolic(each) and each.nodes <= LARGEST_CONDITION]
     frame.state.passed = tuple(dict.fromkeys((*frame.state.passed, *kept)))[-MOST_PASSED:]
-    for effect in objects:
-        frame.heap.put(effect.owner, effect.field, effect.value)
+    for owner, copied in made:
+        frame.heap.copy(owner, copied)
     for effect in effects:
         _write(frame, effect)
     return value

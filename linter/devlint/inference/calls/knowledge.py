@@ -7,7 +7,7 @@ from typing import Final
 from devlint.inference.state.containers import is_true
 from devlint.inference.state.frame import Frame
 from devlint.inference.values.data import CODE, TRUTH, Code, Question
-from devlint.inference.values.folding import truth
+from devlint.inference.values.folding import COMPARISONS, truth
 from devlint.inference.values.objects import (
     LIBRARY,
     MODULE,
@@ -37,6 +37,9 @@ MOST_TARGETS: Final = 14
 
 def truth_of(frame: Frame, value: Value) -> bool | None:
     """Return whether a test holds, if this execution or its caller knows."""
+    if isinstance(value, Term) and value.operator == "not":
+        known = truth_of(frame, value.arguments[0])
+        return None if known is None else not known
     known = truth(value)
     if known is None:
         known = is_true(frame, value)
@@ -47,14 +50,24 @@ def truth_of(frame: Frame, value: Value) -> bool | None:
 
 
 def is_answerable(value: Value) -> bool:
-    """Whether a caller may know something of a term: whether it is made of a symbol that a caller replaces."""
+    """Whether a caller may know something of a term: whether it is made of a symbol that a caller replaces.
+
+    It knows nothing of a comparison with an unknown result, and of several values if it knows nothing of one of them.
+    """
     if isinstance(value, Root):
         return value.kind in REPLACED
     if isinstance(value, Symbol):
         return value.root.kind in REPLACED
     if isinstance(value, Term):
+        if value.operator in COMPARISONS:
+            return _is_answerable_as_a_whole(value.arguments)
         return any(map(is_answerable, value.arguments))
-    return isinstance(value, Alternatives) and any(map(is_answerable, value.options))
+    return isinstance(value, Alternatives) and _is_answerable_as_a_whole(value.options)
+
+
+def _is_answerable_as_a_whole(values: tuple[Value, ...]) -> bool:
+    open_ones = [each for each in values if is_symbolic(each) or isinstance(each, Alternatives)]
+    return bool(open_ones) and all(map(is_answerable, open_ones))
 
 
 def speaks_of_machine(value: Value) -> bool:

@@ -12,7 +12,7 @@ from devlint.inference.calls.knowledge import code_of, truth_of
 from devlint.inference.libraries.loading import item_of
 from devlint.inference.requirements.causes import attributes_of, how_kept, state_of
 from devlint.inference.state.containers import any_value, content, length_of
-from devlint.inference.state.frame import NOBODY, Frame, Oracle
+from devlint.inference.state.frame import FROZEN, NOBODY, Frame, Oracle
 from devlint.inference.state.where import (
     PROCESS_STATE,
     device_of,
@@ -83,6 +83,17 @@ class Substitution(Oracle):
         self._span = span
         self._site = frame.site(span)
         self._known: dict[Value, Value] = {}
+
+    def frozen(self) -> Substitution:
+        """Return a substitution for later: an execution of a function goes on and changes what the values lead to."""
+        if self._frame.body.function is None:
+            return self
+        return Substitution(self._frame.frozen(self._given.values()), self._given, self._span)
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether it can put in values later."""
+        return self._frame.oracle is FROZEN
 
     def answer(self, question: Question) -> Answer:
         """Answer a question about a term with the caller's values; None if the answer is unknown."""

@@ -30,6 +30,7 @@ def discard(frame: Frame, operation: str, value: Value, span: ir.Span) -> None:
 
 def _is_held(frame: Frame, value: Value) -> bool:
     """Whether a name or an object holds a value."""
+    frame.heap.look_at_all()
     waiting = list(frame.state.names.values())
     for owner in frame.heap.objects():
         waiting.extend(frame.heap.fields(owner).values())

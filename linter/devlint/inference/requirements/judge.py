@@ -24,6 +24,7 @@ from devlint.inference.values.terms import (
     PROCESS,
     REPLACED,
     UNKNOWN,
+    UNKNOWN_RESULT,
     Root,
     Symbol,
     Term,
@@ -101,10 +102,16 @@ def is_open(requirement: Requirement) -> bool:
     """Whether a caller can break a requirement: two devices are known or come from the caller, and one does."""
     if requirement.kind == DISCARDED:
         return depends_on_caller(requirement.participants[0].subject)
-    found = {each.device for each in requirement.participants if each.device not in (UNKNOWN, NO_DEVICE)}
+    found = {each.device for each in requirement.participants if is_decidable(each.device)}
     speaks = [depends_on_caller(each) for each in found]
     ranks = [each.rank for each in requirement.participants if each.exemption != ALL_DIMENSIONS]
     return len(found) > 1 and (any(speaks) or any(map(depends_on_caller, ranks)))
+
+
+def is_decidable(where: Value) -> bool:
+    """Whether a device may become known: it is none, and not the device of an unknown result."""
+    top = root_of(where)
+    return where is not UNKNOWN and where is not NO_DEVICE and (top is None or top.kind != UNKNOWN_RESULT)
 
 
 def depends_on_caller(value: Value) -> bool:

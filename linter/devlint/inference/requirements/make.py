@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from devlint.frontend import ir
-from devlint.inference.requirements.judge import broken, broken_in_a_world, is_beside_caller, is_guarded, is_open
+from devlint.inference.requirements.judge import (
+    broken,
+    broken_in_a_world,
+    is_beside_caller,
+    is_decidable,
+    is_guarded,
+    is_open,
+)
 from devlint.inference.state.frame import NOBODY, Frame
 from devlint.inference.state.where import device_of, rank_of, source_of
 from devlint.inference.values.data import (
@@ -17,7 +24,7 @@ from devlint.inference.values.data import (
     Place,
     Requirement,
 )
-from devlint.inference.values.terms import NO_DEVICE, UNKNOWN, Value
+from devlint.inference.values.terms import Value
 
 
 def participant(frame: Frame, value: Value, exemption: str = ALL_DIMENSIONS, role: str = TENSOR) -> Participant:
@@ -43,7 +50,7 @@ def require(
         kind: see `Requirement`.
         place: of the text that asks for the operation, if that is elsewhere.
     """
-    taking_part = [each for each in participants if each.device is not NO_DEVICE and each.device is not UNKNOWN]
+    taking_part = [each for each in participants if is_decidable(each.device)]
     if len(taking_part) < 2:
         return
     conditions = frame.conditions()[-MOST_CONDITIONS:]

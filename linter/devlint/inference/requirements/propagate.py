@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from devlint.frontend import ir
+from devlint.inference.requirements.judge import is_decidable
 from devlint.inference.requirements.make import note
 from devlint.inference.state.frame import LARGEST_CONDITION, Frame
 from devlint.inference.values.data import DISCARDED, LONGEST_CHAIN, MOST_CONDITIONS, Requirement
 from devlint.inference.values.folding import truth
-from devlint.inference.values.terms import NO_DEVICE, UNKNOWN, Constant, Value
+from devlint.inference.values.terms import Constant, Value
 
 
 def hand_on(frame: Frame, requirement: Requirement, span: ir.Span | None) -> None:
@@ -26,7 +27,7 @@ def hand_on(frame: Frame, requirement: Requirement, span: ir.Span | None) -> Non
         if known is None and not isinstance(each, Constant) and each.nodes <= LARGEST_CONDITION:
             kept[each] = None
     kept.update(dict.fromkeys(frame.conditions()))
-    taking_part = [each for each in requirement.participants if each.device not in (NO_DEVICE, UNKNOWN)]
+    taking_part = [each for each in requirement.participants if is_decidable(each.device)]
     if requirement.kind == DISCARDED:
         taking_part = list(requirement.participants)
     elif len(taking_part) < 2:

@@ -53,6 +53,7 @@ from devlint.inference.values.terms import (
     Value,
     constant,
     element,
+    is_free,
     is_symbolic,
     root_of,
     symbol,
@@ -174,7 +175,7 @@ def elements(frame: Frame, value: Value) -> tuple[Value, ...] | None:
     if isinstance(value, Instance):
         known = keys(frame, value) if value.kind == DICT else None
         return None if known is None else tuple([key for key, _ in known])
-    if isinstance(value, (Root, Symbol)) and not frame.heap.fields(value):
+    if isinstance(value, (Root, Symbol)) and not is_free(value) and not frame.heap.fields(value):
         length = frame.ask(Question(LENGTH, value))
         if isinstance(length, int) and length <= MOST_ASKED:
             return tuple([symbol(value, element(constant(number))) for number in range(length)])

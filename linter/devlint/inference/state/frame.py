@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, final
 
 from devlint.inference.state.demand import Demand
 from devlint.inference.state.heap import Heap
+from devlint.inference.state.summary import Summary
 from devlint.inference.stubs import Stubs
 from devlint.inference.values.code import Body, ClassCode, FileCode
-from devlint.inference.values.data import Answer, Finding, Place, Question, Requirement, Summary
+from devlint.inference.values.data import Answer, Finding, Place, Question, Requirement
 from devlint.inference.values.folding import fold, truth
 from devlint.inference.values.joins import either
 from devlint.inference.values.objects import Function, Instance, Site, instance, site
@@ -130,6 +132,9 @@ class Nobody(Oracle):
 
 
 NOBODY: Final = Nobody()
+
+FROZEN: Final = Nobody()
+"""The oracle of an execution as it was at a call: its questions are no questions of the body any more."""
 
 ENCLOSING: Final = root(CLOSURE, "")
 """The symbol of the variables of the functions around a body."""
@@ -362,6 +367,14 @@ class Frame:
         """Whether this point is reached any number of times."""
         return any(loop.repeats for loop in self.loops)
 
+    def frozen(self, values: Iterable[Value]) -> Frame:
+        """Return this execution as it is now, with what some values lead to; it asks nothing any more."""
+        other = Frame(self.engine, self.body, FROZEN, self.heap.part(values), self.call)
+        other.state.passed = self.state.passed
+        other.answers, other.kinds = self.answers, dict(self.kinds)
+        other.path, other.in_handler, other.around = self.path, self.in_handler, self.around
+        return other
+
     def demand(self, requirement: Requirement) -> None:
         """Keep a requirement for the callers: of those that differ in the way to the operation alone, the first."""
         if len(self.requirements) < MOST_REQUIREMENTS:
@@ -397,7 +410,7 @@ class Frame:
         """Ask the caller a question about a term; None if the answer is unknown."""
         if question in self.answers:
             return self.answers[question]
-        if len(self.answers) >= MOST_QUESTIONS:
+        if self.oracle is FROZEN or len(self.answers) >= MOST_QUESTIONS:
             return None
         answer = self.oracle.answer(question)
         self.answers[question] = answer

@@ -95,6 +95,7 @@ def replace(frame: Frame, new: dict[Value, Value]) -> None:
     """Replace tensors that change in place by new values, in all names and fields that hold them."""
     if not new:
         return
+    frame.heap.look_at_all()
     names = frame.state.names
     for name, value in names.items():
         names[name] = _replaced(value, new)

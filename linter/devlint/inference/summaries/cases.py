@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final, final
 
 from devlint.inference.state.frame import NOBODY, Engine, Frame, Oracle
+from devlint.inference.state.summary import Summary
 from devlint.inference.summaries.make import begin, outcome, run
 from devlint.inference.values.code import Body
-from devlint.inference.values.data import Answer, Finding, Question, Summary
+from devlint.inference.values.data import Answer, Finding, Question
 from devlint.inference.values.terms import UNKNOWN
 
 MOST_CASES: Final = 64

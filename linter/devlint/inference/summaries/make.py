@@ -9,12 +9,13 @@ from devlint.inference.requirements.discards import settle
 from devlint.inference.requirements.judge import broken, is_open
 from devlint.inference.state.frame import Engine, Exit, Frame, Oracle
 from devlint.inference.state.heap import Heap
+from devlint.inference.state.summary import Effect, Summary
 from devlint.inference.values.code import Body
-from devlint.inference.values.data import DISCARDED, Effect, Summary
+from devlint.inference.values.data import DISCARDED
 from devlint.inference.values.folding import fold
 from devlint.inference.values.joins import either, join
-from devlint.inference.values.objects import DICT, ENVIRONMENT, LIST, Bound, Function, Instance, Method, Super
-from devlint.inference.values.tensors import Alternatives, Row, Tensor, Tuple, row
+from devlint.inference.values.objects import DICT, ENVIRONMENT, LIST
+from devlint.inference.values.tensors import row
 from devlint.inference.values.terms import (
     BOTTOM,
     ELEMENT,
@@ -77,21 +78,8 @@ def outcome(frame: Frame) -> Summary:
     for owner in heap.objects():
         if _is_callers(owner):
             effects += [Effect(owner, field, held) for field, held in heap.fields(owner).items()]
-    objects: list[Effect] = []
-    seen: set[Value] = set()
-    waiting = [value, *[effect.value for effect in effects]]
-    while waiting:
-        each = waiting.pop()
-        if each in seen:
-            continue
-        seen.add(each)
-        if isinstance(each, Instance):
-            for field, held in heap.fields(each).items():
-                objects.append(Effect(each, field, held))
-                waiting.append(held)
-        else:
-            waiting.extend(parts(each))
-    return Summary(value, tuple(effects), tuple(objects), requirements, kinds, holds)
+    objects = heap.part([value, *[effect.value for effect in effects]])
+    return Summary(value, tuple(effects), objects, requirements, kinds, holds)
 
 
 def leave(frame: Frame) -> tuple[Value, Heap, tuple[Value, ...]]:
@@ -123,22 +111,3 @@ def _is_callers(value: Value) -> bool:
     if isinstance(value, Term):
         return any(map(_is_callers, value.arguments))
     return top is not None and (top.kind in REPLACED or top.kind in (PROCESS, OPTION, GLOBAL))
-
-
-def parts(value: Value) -> tuple[Value, ...]:
-    """Return the components of a value that can lead to an object."""
-    if isinstance(value, (Tuple,)):
-        return value.items
-    if isinstance(value, Alternatives):
-        return value.options
-    if isinstance(value, Term):
-        return value.arguments
-    if isinstance(value, Row):
-        return tuple([each for _, each in value.entries])
-    if isinstance(value, Bound):
-        return (value.function, value.receiver)
-    if isinstance(value, Function):
-        return (value.environment,)
-    if isinstance(value, (Method, Super)):
-        return (value.receiver,)
-    return (value.owner,) if isinstance(value, Tensor) else ()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, TypeAlias, final
+from typing import Final, NamedTuple, TypeAlias
 
-from devlint.inference.values.terms import BOTTOM, NONE, POSITIVE, Field, Value
+from devlint.inference.values.terms import NONE, POSITIVE, Value
 
 ALL_DIMENSIONS: Final = ""
 """The participant must agree, whatever its rank."""
@@ -157,56 +157,3 @@ class Code(NamedTuple):
     kind: str
     what: object
     is_own: bool = False
-
-
-class Effect(NamedTuple):
-    """The value of a field of an object after the execution."""
-
-    owner: Value
-    field: Field
-    value: Value
-
-
-@final
-class Summary:
-    """The outcome of a body, in terms of the symbols of its entry.
-
-    Attributes:
-        returns: the returned value; BOTTOM if the body never returns.
-        effects: the stores into passed objects.
-        objects: the fields of new objects that the result or the effects reach.
-        requirements: the latent requirements, and those that only a caller breaks.
-        kinds: symbols that operations of the body prove to be tensors.
-        holds: terms that hold wherever the body returns.
-        is_endless: whether the end of a recursion is still unknown.
-    """
-
-    __slots__ = ("effects", "holds", "is_endless", "kinds", "objects", "requirements", "returns")
-
-    def __init__(
-        self,
-        returns: Value = BOTTOM,
-        effects: tuple[Effect, ...] = (),
-        objects: tuple[Effect, ...] = (),
-        requirements: tuple[Requirement, ...] = (),
-        kinds: tuple[Value, ...] = (),
-        holds: tuple[Value, ...] = (),
-        is_endless: bool = False,
-    ) -> None:
-        self.returns = returns
-        self.effects = effects
-        self.objects = objects
-        self.requirements = requirements
-        self.kinds = kinds
-        self.holds = holds
-        self.is_endless = is_endless
-
-    def same_as(self, other: Summary) -> bool:
-        """Whether two rounds of a recursion have the same outcome."""
-        return (
-            self.returns is other.returns
-            and self.effects == other.effects
-            and self.objects == other.objects
-            and self.requirements == other.requirements
-            and self.holds == other.holds
-        )
