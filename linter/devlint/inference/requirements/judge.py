@@ -138,5 +138,5 @@ DEFAULT = symbol(root(PROCESS, "state"), DEVICE)
 def _is_of_caller(value: Value) -> bool:
     top = root_of(value)
     if top is not None:
-        return top.kind in (*REPLACED, INPUT)
+        return top.kind in REPLACED or top.kind == INPUT
     return isinstance(value, Term) and any(map(_is_of_caller, value.arguments))

@@ -95,7 +95,7 @@ def stored(frame: Frame, owner: Value, field: Field) -> Value:
         if frame.heap.get(above, MOVED) is UNKNOWN:
             return UNKNOWN
         above = above.parent
-    is_callers = isinstance(above, Root) and above.kind in (*REPLACED, PROCESS)
+    is_callers = isinstance(above, Root) and (above.kind in REPLACED or above.kind == PROCESS)
     if not is_callers or frame.heap.get(above, MOVED) is UNKNOWN or not isinstance(owner, (Root, Symbol)):
         return UNKNOWN
     return symbol(owner, field)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from devlint.inference.values.terms import NONE, POSITIVE, Value
 
@@ -155,5 +155,5 @@ class Code(NamedTuple):
     """
 
     kind: str
-    what: object
+    what: Any
     is_own: bool = False

@@ -338,8 +338,8 @@ def _same_device(name: str, one: Value, two: Value) -> Value:
     """Return whether a device equals another, or a text, which PyTorch takes as a device."""
     if name not in ("==", "!="):
         return NUMBER
-    if isinstance(two, Device) and not isinstance(one, Device):
-        one, two = two, one
+    if not isinstance(one, Device):
+        return _same_device(name, two, one)
     if isinstance(two, Constant) and isinstance(two.value, str):
         two = devices.parse(two.value)
     if is_symbolic(two):
