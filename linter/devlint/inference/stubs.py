@@ -100,10 +100,8 @@ class Stubs:
     def is_tensor_method(self, name: str) -> bool:
         """Whether tensors are the only common objects with a method of that name."""
         if name not in self._tensor_methods:
-            is_known = name in TENSOR_ONLY or (
-                name not in OF_OTHER_TYPES and self.method(TENSOR_CLASS, name) is not None
-            )
-            self._tensor_methods[name] = is_known
+            is_own = name in TENSOR_ONLY or name not in OF_OTHER_TYPES
+            self._tensor_methods[name] = is_own and self.method(TENSOR_CLASS, name) is not None
         return self._tensor_methods[name]
 
     def holds_tensors(self, name: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from devlint.frontend import ir
 from devlint.inference.calls.arguments import bound
 from devlint.inference.calls.copies import Copies
@@ -10,7 +12,7 @@ from devlint.inference.libraries.signatures import prove
 from devlint.inference.requirements.propagate import hand_on
 from devlint.inference.state.containers import append, set_item
 from devlint.inference.state.frame import LARGEST_CONDITION, MOST_PASSED, Arguments, Frame
-from devlint.inference.state.moves import move, set_data
+from devlint.inference.state.moves import havoc, move, set_data
 from devlint.inference.state.summary import Effect, Summary
 from devlint.inference.state.where import PROCESS_STATE
 from devlint.inference.values.joins import join
@@ -31,6 +33,9 @@ from devlint.inference.values.terms import (
     Value,
     is_symbolic,
 )
+
+RETURNED: Final = "<returned>"
+"""The name of the result while the effects of a call replace tensors in all names."""
 
 
 def call_function(frame: Frame, called: Function, arguments: Arguments, span: ir.Span) -> Value:
@@ -66,9 +71,10 @@ def apply(frame: Frame, summary: Summary, puts_in: Substitution, span: ir.Span) 
     frame.state.passed = tuple(dict.fromkeys((*frame.state.passed, *kept)))[-MOST_PASSED:]
     for owner, copied in made:
         frame.heap.copy(owner, copied)
+    frame.state.names[RETURNED] = value
     for effect in effects:
         _write(frame, effect)
-    return value
+    return frame.state.names.pop(RETURNED)
 
 
 def _effect(puts_in: Substitution, effect: Effect) -> Effect:
@@ -82,6 +88,8 @@ def _write(frame: Frame, effect: Effect) -> None:
     for each in owners:
         if each is PROCESS_STATE:
             frame.heap.put(each, field, value)
+        elif field is MOVED and value is UNKNOWN:
+            havoc(frame, each)
         elif field is MOVED:
             move(frame, each, value, frame.source())
         elif field is APPENDED:

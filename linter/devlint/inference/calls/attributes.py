@@ -104,13 +104,14 @@ def read(frame: Frame, owner: Value, name: str, span: ir.Span) -> Value:
         frame.leave()  # Python raises
     if isinstance(owner, Constant) and isinstance(owner.value, str):
         return method(owner, "str", name)
-    return method(owner, "", name) if owner is UNKNOWN and name in MOVES else UNKNOWN
+    is_method = owner is UNKNOWN and (name in MOVES or frame.engine.stubs.is_tensor_method(name))
+    return method(owner, "", name) if is_method else UNKNOWN
 
 
 def _of_symbol(frame: Frame, owner: Root | Symbol, name: str) -> Value:
     held = frame.heap.get(owner, attribute(name))
     if held is not None:
-        return present(held)
+        return UNKNOWN if held is ABSENT else present(held)
     top = owner if isinstance(owner, Root) else owner.root
     default = frame.engine.options.get(top, {}).get(name, UNKNOWN) if top.kind == OPTION else UNKNOWN
     if default is not UNKNOWN and isinstance(owner, Symbol):
@@ -247,7 +248,7 @@ def _of_term(frame: Frame, owner: Term, name: str, span: ir.Span) -> Value:
     if owner.operator == "to" and (name in MOVES or not frame.engine.stubs.is_tensor_method(name)):
         inner = read(frame, owner.arguments[0], name, span)
         return inner if name in MOVES or inner is UNKNOWN else term("attribute", owner, constant(name))
-    if frame.engine.stubs.is_tensor_method(name) and frame.engine.stubs.method(TENSOR_CLASS, name) is not None:
+    if frame.engine.stubs.is_tensor_method(name):
         return method(owner, TENSOR_CLASS, name)
     return term("attribute", owner, constant(name))
 

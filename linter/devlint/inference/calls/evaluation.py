@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from devlint.frontend import ir
 from devlint.inference.calls.attributes import read
-from devlint.inference.calls.items import subscript
+from devlint.inference.calls.items import iterated, subscript
 from devlint.inference.calls.knowledge import truth_of
 from devlint.inference.calls.types import has_attribute, is_instance, type_value
 from devlint.inference.libraries.loading import collated
@@ -18,7 +18,7 @@ from devlint.inference.values.folding import ARITHMETIC, AUGMENTED, COMPARISONS,
 from devlint.inference.values.joins import either, join_all
 from devlint.inference.values.objects import Instance
 from devlint.inference.values.ranks import highest, product
-from devlint.inference.values.tensors import Array, Tensor, array, options, tensor
+from devlint.inference.values.tensors import Alternatives, Array, Tensor, array, options, tensor
 from devlint.inference.values.terms import (
     NONE,
     NUMBER,
@@ -54,6 +54,10 @@ def evaluate(frame: Frame, name: str, arguments: tuple[Value, ...], span: ir.Spa
         return has(frame, first, arguments[1])
     if name == "item":
         return subscript(frame, first, arguments[1], span)
+    if name == "looped":
+        return looped(first)
+    if name == "element":
+        return iterated(frame, first, span)
     if name == "collated":
         return collated(frame, first, span)
     if name == "attribute":
@@ -89,8 +93,20 @@ def is_changed_in_place(value: Value) -> bool:
     return isinstance(value, (Tensor, Array, Instance))
 
 
+def looped(value: Value) -> Value:
+    """Return what a name holds after turns of a loop that each add to a value: a tensor or another object stays."""
+    if isinstance(value, Alternatives):
+        return join_all([looped(each) for each in value.options])
+    if is_symbolic(value):
+        return term("looped", value)
+    is_number = value is NUMBER or (isinstance(value, Constant) and value is not NONE)
+    return value if is_changed_in_place(value) else NUMBER if is_number else UNKNOWN
+
+
 def augmented(frame: Frame, name: str, value: Value, other: Value) -> Value:
     """Return `value += other` of a value that is no object: if it is symbolic, a caller knows whether it is one."""
+    if isinstance(value, Alternatives) and any(map(is_symbolic, value.options)):
+        return join_all([augmented(frame, name, each, other) for each in value.options])
     made = term(f"{name}=", value, other) if is_symbolic(value) else UNKNOWN
     return combined(frame, name, [value, other]) if made is UNKNOWN else made
 

@@ -11,7 +11,7 @@ from devlint.inference.calls.items import iterated, subscript
 from devlint.inference.calls.knowledge import code_of, truth_of
 from devlint.inference.libraries.loading import item_of
 from devlint.inference.requirements.causes import attributes_of, how_kept, state_of
-from devlint.inference.state.containers import any_value, content, length_of
+from devlint.inference.state.containers import any_value, content, known_length
 from devlint.inference.state.frame import FROZEN, NOBODY, Frame, Oracle
 from devlint.inference.state.where import (
     PROCESS_STATE,
@@ -101,7 +101,7 @@ class Substitution(Oracle):
         if question.kind == TRUTH:
             return truth_of(self._frame, value)
         if question.kind == LENGTH:
-            return length_of(self._frame, value)
+            return known_length(self._frame, value)
         found, owner = code_of(self._frame, value), owner_of(question.term)
         if owner is None or found is None:
             return found

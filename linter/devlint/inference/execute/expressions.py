@@ -399,7 +399,7 @@ def appended(frame: Frame, instruction: ir.Append) -> None:
 def unpack(frame: Frame, instruction: ir.Unpack) -> None:
     """Execute `Unpack`."""
     value = frame.registers[instruction.source]
-    found = elements(frame, value) if not isinstance(value, Symbol) else None
+    found = None if is_symbolic(value) else elements(frame, value)
     targets, starred = instruction.targets, instruction.starred
     if found is not None and starred is not None and len(found) >= len(targets) - 1:
         last = starred + 1 + len(found) - len(targets)

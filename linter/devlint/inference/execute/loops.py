@@ -13,10 +13,13 @@ from devlint.inference.state.containers import elements
 from devlint.inference.state.frame import Frame, Loop, State
 from devlint.inference.state.where import is_module
 from devlint.inference.values.joins import join_all
-from devlint.inference.values.terms import FIRST, UNKNOWN, Value
+from devlint.inference.values.tensors import Alternatives, Tensor, options, tensor
+from devlint.inference.values.terms import FIRST, UNKNOWN, Term, Value, term
 
 MOST_ROUNDS: Final = 6
 """How often a loop is executed; a name that changes in each round is unknown then."""
+SHARED_RANKS: Final = frozenset({"product", "some", "ite"})
+"""Operations that leave a rank as it is, if they are repeated."""
 FEW: Final = 3
 """How many elements are executed one by one."""
 FEW_MODULES: Final = 8
@@ -107,7 +110,7 @@ def repeat(frame: Frame, turn: Callable[[], None], orelse: ir.Block, ends: bool 
     """Execute turns of a loop until the state at their beginning stays; `while True` only ends by a `break`."""
     loop = Loop(True)
     frame.loops.append(loop)
-    whole = frame.state.fork()
+    whole, first = frame.state.fork(), frame.state.names
     for number in range(MOST_ROUNDS):
         before = whole
         loop.continues = []
@@ -116,6 +119,10 @@ def repeat(frame: Frame, turn: Callable[[], None], orelse: ir.Block, ends: bool 
         for state in loop.continues:
             end = end.joined(state)
         end.passed = before.passed
+        if number == 0:
+            first = dict(end.names)
+        for name, value in end.names.items():
+            end.names[name] = settled(value, first.get(name, value))
         whole = before.fork().joined(end.fork())
         whole.passed = before.passed
         if whole.same_as(before):
@@ -129,6 +136,31 @@ def repeat(frame: Frame, turn: Callable[[], None], orelse: ir.Block, ends: bool 
     if not ends:
         frame.leave()
     _leave(frame, loop, orelse)
+
+
+def settled(value: Value, first: Value) -> Value:
+    """Return what a name holds after a turn; if each turn adds to it, what it holds after `first`, the first one.
+
+    The devices and ranks that operands share stay in all later turns, whatever the number of turns.
+    """
+    if value is first:
+        return value
+    if isinstance(value, Alternatives):
+        return join_all([settled(each, first) for each in value.options])
+    if isinstance(value, Tensor) and isinstance(first, Tensor):
+        where = first.device if is_made_of(value.device, first.device) else value.device
+        rank = value.rank
+        if is_made_of(rank, first.rank):
+            rank = first.rank if isinstance(rank, Term) and rank.operator in SHARED_RANKS else UNKNOWN
+        return tensor(where, rank, value.owner, value.source)
+    return term("looped", first) if is_made_of(value, first) else value
+
+
+def is_made_of(value: Value, part: Value) -> bool:
+    """Whether a term has a part, a symbol or another term, as an operand."""
+    if isinstance(value, Alternatives):
+        return any(is_made_of(each, part) for each in value.options)
+    return isinstance(value, Term) and any(part in options(each) or is_made_of(each, part) for each in value.arguments)
 
 
 def _widen(state: State, start: State) -> None:

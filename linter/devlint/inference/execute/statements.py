@@ -10,7 +10,7 @@ from devlint.inference.execute.names import store
 from devlint.inference.execute.run import TABLE, block
 from devlint.inference.state.frame import Exit, Frame
 from devlint.inference.values.objects import Instance
-from devlint.inference.values.terms import ABSENT, NONE, attribute
+from devlint.inference.values.terms import ABSENT, NONE, Root, Symbol, attribute
 
 
 def store_name(frame: Frame, instruction: ir.Store) -> None:
@@ -35,7 +35,7 @@ def delete(frame: Frame, instruction: ir.Delete) -> None:
 
 def delete_attribute(frame: Frame, instruction: ir.DeleteAttribute) -> None:
     owner = frame.registers[instruction.base]
-    if isinstance(owner, Instance):
+    if isinstance(owner, (Instance, Root, Symbol)):
         frame.heap.put(owner, attribute(instruction.name), ABSENT)
 
 

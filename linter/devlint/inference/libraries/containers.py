@@ -160,12 +160,11 @@ def update(call: CallSite) -> Value:
 def views(call: CallSite) -> Value:
     """Return the keys, the values or both."""
     frame = call.frame
-    made = frame.make(LIST, call.span, NONE, call.name)
     known = keys(frame, call.receiver)
     if known is not None:
         pairs = {"keys": [key for key, _ in known], "values": [value for _, value in known]}
-        fill(frame, made, pairs.get(call.name, [pack(key, value) for key, value in known]), True)
-        return made
+        return pack(*pairs.get(call.name, [pack(key, value) for key, value in known]))
+    made = frame.make(LIST, call.span, NONE, call.name)
     value = any_value(frame, call.receiver)
     frame.heap.put(made, ELEMENT, {"keys": NUMBER, "values": value}.get(call.name, pack(NUMBER, value)))
     return made

@@ -72,8 +72,9 @@ def super_(call: CallSite) -> Value:
     owner = first.code if isinstance(first, ClassValue) else frame.body.owner
     if owner is None or function is None or not function.parameters:
         return UNKNOWN
-    receiver = call.given(1, "") or frame.state.names.get(function.parameters[0].name, UNKNOWN)
-    return super_of(owner, receiver)
+    name = function.parameters[0].name
+    own = frame.heap.get(frame.environment, attribute(name)) if name in frame.body.captured else None
+    return super_of(owner, call.given(1, "") or own or frame.state.names.get(name, UNKNOWN))
 
 
 @handles("getattr")

@@ -322,7 +322,7 @@ def _may_be_tensor(stubs: Stubs, value: Value) -> bool:
     if isinstance(value, Instance):
         is_other = value.kind == LIBRARY and isinstance(value.of, Library) and stubs.holds_tensors(value.of.name)
         return is_other and not is_module(value)
-    return isinstance(value, Tensor) or is_symbolic(value)
+    return isinstance(value, Tensor) or is_symbolic(value) or value is UNKNOWN
 
 
 def _take_object(frame: Frame, variable: str, value: Value, by_device: dict[str, list[Participant]]) -> None:

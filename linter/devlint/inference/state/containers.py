@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from devlint.inference.state.frame import Frame
-from devlint.inference.state.where import device_of, source_of
+from devlint.inference.state.where import device_of, rank_of, source_of
 from devlint.inference.values import ranks
-from devlint.inference.values.data import LENGTH, Question
+from devlint.inference.values.data import LENGTH, Code, Question
 from devlint.inference.values.devices import possible
 from devlint.inference.values.folding import CODE
 from devlint.inference.values.joins import either, join, join_all
@@ -141,6 +141,10 @@ def any_value(frame: Frame, owner: Value) -> Value:
 def keys(frame: Frame, owner: Value) -> tuple[tuple[Value, Value], ...] | None:
     """Return the keys and values of a dictionary, if all are known."""
     found = content(frame, owner)
+    held = frame.ask(Question(LENGTH, found.base)) if is_symbolic(found.base) else None
+    if isinstance(held, tuple) and not isinstance(held, Code):
+        below = {key: symbol(found.base, element(key)) for key in held}  # type: ignore[arg-type]
+        found = row(NONE, tuple({**below, **dict(found.entries)}.items()))
     is_known = found.base is NONE and not any(
         key is OTHER_KEYS or (each is not ABSENT and may_be_absent(each)) for key, each in found.entries
     )
@@ -175,15 +179,32 @@ def elements(frame: Frame, value: Value) -> tuple[Value, ...] | None:
     if isinstance(value, Instance):
         known = keys(frame, value) if value.kind == DICT else None
         return None if known is None else tuple([key for key, _ in known])
-    if isinstance(value, (Root, Symbol)) and not is_free(value) and not frame.heap.fields(value):
+    top = root_of(value)
+    is_callers = is_symbolic(value) and (top is None or not is_free(top))
+    if is_callers and not frame.heap.fields(value):
         length = frame.ask(Question(LENGTH, value))
+        if isinstance(length, tuple) and not isinstance(length, Code):
+            return length
         if isinstance(length, int) and length <= MOST_ASKED:
-            return tuple([symbol(value, element(constant(number))) for number in range(length)])
+            return tuple([item(frame, value, constant(number)) for number in range(length)])
     return None
 
 
+def known_length(frame: Frame, value: Value) -> int | tuple[Value, ...] | None:
+    """Return the number of elements of a value, or the keys of a dictionary: what `elements` asks the caller for."""
+    known = keys(frame, value) if isinstance(value, Row) or is_dictionary(value) else None
+    if known is not None and all(isinstance(key, Constant) for key, _ in known):
+        return tuple([key for key, _ in known])
+    return length_of(frame, value)
+
+
+def is_dictionary(value: Value) -> bool:
+    """Whether a value is a dictionary."""
+    return isinstance(value, Instance) and value.kind == DICT
+
+
 def length_of(frame: Frame, value: Value) -> int | None:
-    """Return the number of elements of a value; `elements` asks the caller for this number."""
+    """Return the number of elements of a value."""
     found = elements(frame, value)
     return None if found is None else len(found)
 
@@ -210,6 +231,8 @@ def one_element(frame: Frame, value: Value) -> Value:
     if isinstance(value, Term) and value.operator == "ite":
         test, then, orelse = value.arguments
         return either(test, one_element(frame, then), one_element(frame, orelse))
+    if isinstance(value, Term):
+        return term("element", value)
     if isinstance(value, Alternatives):
         return join_all([one_element(frame, each) for each in value.options])
     return NUMBER if value is NUMBER or isinstance(value, Constant) else UNKNOWN
@@ -235,6 +258,8 @@ def item(frame: Frame, value: Value, index: Value) -> Value:
         return _part_of_array(rank_of_item(value.rank, index))
     if isinstance(value, Tuple):
         return _item_of_tuple(value, index)
+    if isinstance(value, Row):
+        return get(frame, value, index, UNKNOWN)
     if isinstance(value, Instance):
         if value.kind == DICT or frame.heap.get(value, MAPPING) is not None:
             return get(frame, value, index, UNKNOWN)
@@ -252,13 +277,23 @@ def item(frame: Frame, value: Value, index: Value) -> Value:
             if NONE in (then, orelse):
                 return item(frame, orelse if then is NONE else then, index)
             return either(test, item(frame, then, index), item(frame, orelse, index))
-        if value.operator == "to" or value.operator in ("+", "-", "*", "/"):
-            return tensor(device_of(frame, value), UNKNOWN, NONE, source_of(frame, value))
-        return term("item", value, index) if _is_fixed(index) else UNKNOWN
+        if value.operator == "to" or _is_of_numbers(value):
+            rank = rank_of_item(rank_of(frame, value), index)
+            return tensor(device_of(frame, value), rank, NONE, source_of(frame, value))
+        return term("item", value, index)
     if isinstance(value, Constant) and isinstance(value.value, str):
         is_known = isinstance(index, Piece) and index.bounds is not None and index.bounds[2] != 0
         return constant(value.value[slice(*index.bounds)]) if is_known else NUMBER  # type: ignore[attr-defined]
     return NUMBER if value is NUMBER else UNKNOWN
+
+
+def _is_of_numbers(value: Value) -> bool:
+    """Whether an operation is one on numbers, tensors or arrays, and not one on lists or texts."""
+    if not isinstance(value, Term):
+        return isinstance(value, Tensor) or (isinstance(value, Constant) and isinstance(value.value, float))
+    return value.operator in ("-", "/", "@", "**") or (
+        value.operator in ("+", "*") and any(map(_is_of_numbers, value.arguments))
+    )
 
 
 def _part_of_array(rank: Value) -> Value:
@@ -300,9 +335,7 @@ def _item_of_symbol(frame: Frame, value: Root | Symbol, index: Value) -> Value:
         if frame.heap.get(value, MAPPING) is not None:
             return get(frame, value, index, UNKNOWN)
         return symbol(value, element(index))
-    if is_symbolic(index):
-        return term("item", value, index)
-    return symbol(value, ELEMENT)
+    return symbol(value, ELEMENT) if index is NUMBER else term("item", value, index)
 
 
 def _is_fixed(index: Value) -> bool:

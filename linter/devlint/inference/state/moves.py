@@ -224,14 +224,15 @@ def _relocated(
 
 
 def havoc(frame: Frame, value: Value) -> None:
-    """Forget the fields of an argument that unknown code may have changed."""
+    """Forget where an argument is, and the elements of a container: unknown code may have moved or changed it."""
     heap = frame.heap
     for each in options(value):
         if isinstance(each, (Root, Symbol)):
             if each not in frame.kinds:
                 for field in list(heap.fields(each)):
-                    heap.put(each, field, UNKNOWN)
-                heap.put(each, MOVED, UNKNOWN)
+                    if field.kind != ".":
+                        heap.put(each, field, UNKNOWN)
+                _move(frame, each, UNKNOWN, NONE, {})
         elif isinstance(each, Tuple):
             for part in each.items:
                 havoc(frame, part)

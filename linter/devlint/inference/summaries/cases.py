@@ -29,6 +29,7 @@ class Active:
     Attributes:
         body: the executed body.
         frame: its execution.
+        answers: of its finished rounds; a recursive call stands before the questions that follow it.
         index: the number of executions around it.
         lowest: the index of the outermost execution whose provisional summary it has used.
         provisional: the summary for recursive calls.
@@ -38,13 +39,14 @@ class Active:
         outer: the execution, with its round, whose provisional summary it rests on; None if there is none.
     """
 
-    __slots__ = ("body", "frame", "index", "is_done", "is_used", "lowest", "outer", "provisional", "round")
+    __slots__ = ("answers", "body", "frame", "index", "is_done", "is_used", "lowest", "outer", "provisional", "round")
 
     def __init__(self, body: Body, index: int) -> None:
         self.body = body
         self.index = index
         self.lowest = index
         self.frame: Frame | None = None
+        self.answers: dict[Question, Answer] = {}
         self.provisional = Summary(is_endless=True)
         self.is_used = False
         self.round = 0
@@ -153,10 +155,9 @@ class Summaries:
 
     def _is_same(self, active: Active, oracle: Oracle) -> bool:
         """Whether a recursive call belongs to the active case: its caller gives the same answers."""
-        frame = active.frame
-        return frame is None or all(
-            oracle.own_answer(question) == answer for question, answer in list(frame.answers.items())
-        )
+        assert active.frame is not None
+        answers = {**active.answers, **active.frame.answers}
+        return all(oracle.own_answer(question) == answer for question, answer in answers.items())
 
     def _rest_on(self, active: Active) -> None:
         top = self._active[-1]
@@ -188,6 +189,7 @@ class Summaries:
             active.frame = frame
             run(frame)
             cases.executions += 1
+            active.answers.update(frame.answers)
             found = outcome(frame)
             if not active.is_used or found.same_as(active.provisional):
                 break

@@ -7,7 +7,7 @@ from devlint.inference.execute.names import store
 from devlint.inference.execute.statements import block
 from devlint.inference.requirements.discards import settle
 from devlint.inference.requirements.judge import broken, is_open
-from devlint.inference.state.frame import Engine, Exit, Frame, Oracle
+from devlint.inference.state.frame import Engine, Exit, Frame, Oracle, State
 from devlint.inference.state.heap import Heap
 from devlint.inference.state.summary import Effect, Summary
 from devlint.inference.values.code import Body
@@ -73,17 +73,18 @@ def outcome(frame: Frame) -> Summary:
     )
     if not frame.exits:
         return Summary(requirements=requirements, kinds=kinds, is_endless=frame.is_endless)
-    value, heap, holds = leave(frame)
+    value, state = leave(frame)
+    heap = state.heap
     effects: list[Effect] = []
     for owner in heap.objects():
         if _is_callers(owner):
             effects += [Effect(owner, field, held) for field, held in heap.fields(owner).items()]
     objects = heap.part([value, *[effect.value for effect in effects]])
-    return Summary(value, tuple(effects), objects, requirements, kinds, holds)
+    return Summary(value, tuple(effects), objects, requirements, kinds, state.passed)
 
 
-def leave(frame: Frame) -> tuple[Value, Heap, tuple[Value, ...]]:
-    """Return the value, the heap and the tests that hold where a function has returned."""
+def leave(frame: Frame) -> tuple[Value, State]:
+    """Return the value and the state of a function that has returned."""
     last = frame.exits[-1]
     value, state = last.value, last.state
     for exit_ in frame.exits[-2::-1]:
@@ -96,7 +97,7 @@ def leave(frame: Frame) -> tuple[Value, Heap, tuple[Value, ...]]:
         value = frame.make(LIST, function.span, NONE, "yielded")
         if frame.yielded is not BOTTOM:
             state.heap.put(value, ELEMENT, frame.yielded)
-    return value, state.heap, state.passed
+    return value, state
 
 
 def _test(exit_: Exit) -> Value:

@@ -129,7 +129,8 @@ class Question(NamedTuple):
     """A question of an execution about a symbol or term, for its caller.
 
     Attributes:
-        kind: TRUTH (does the test hold), CODE (which code does the call reach) or LENGTH (how many elements).
+        kind: TRUTH (does the test hold), CODE (which code does the call reach) or LENGTH (how many elements; of a
+            dictionary, its keys).
         term: the subject of the question.
     """
 
@@ -141,7 +142,7 @@ TRUTH: Final = "truth"
 CODE: Final = "code"
 LENGTH: Final = "length"
 
-Answer: TypeAlias = "bool | int | Code | None"
+Answer: TypeAlias = "bool | int | Code | tuple[Value, ...] | None"
 """None: the caller does not know."""
 
 

@@ -94,7 +94,8 @@ def meet(devices: list[Value], ranks: list[Value]) -> Value:
     for each, rank in zip(devices, ranks, strict=True):
         if each is not NO_DEVICE:
             live[each] = rank if is_symbolic(rank) or rank is SCALAR else POSITIVE
-    if any(map(is_symbolic, (*live, *live.values()))) and len(live) > 1:
+    parts = [part for pair in live.items() for each in pair for part in options(each)]
+    if any(map(is_symbolic, parts)) and len(live) > 1:
         return term("meet", *[part for pair in live.items() for part in pair])
     chosen = [each for each, rank in live.items() if rank is not SCALAR] or list(live)
     fixed = [each for each in chosen if isinstance(each, Device)]

@@ -79,7 +79,10 @@ TEXT_METHODS: Final = frozenset(
     "startswith endswith lower upper strip lstrip rstrip replace removeprefix split".split()
 )
 OF_THE_HEAP: Final = frozenset(
-    "device_of rank_of device_of_data len item attribute get has to isinstance hasattr type collated scattered".split()
+    """
+    device_of rank_of device_of_data len item element attribute get has to isinstance hasattr type collated scattered
+    looped
+    """.split()
 )
 """Operations of terms that need a heap: `fold` keeps their terms."""
 TEXT_METHOD: Final = "text "

@@ -12,7 +12,7 @@ The terms:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, TypeGuard
 
 from devlint.inference.values.joins import either, join_all
 from devlint.inference.values.tensors import Alternatives
@@ -70,13 +70,22 @@ def some(rank: Value) -> Value:
     return POSITIVE if found is UNKNOWN else found
 
 
+def _is_highest(rank: Value) -> TypeGuard[Term]:
+    return isinstance(rank, Term) and rank.operator == "highest"
+
+
+def _text(value: Value) -> str:
+    return value.text
+
+
 def highest(*ranks: Value) -> Value:
     """Return the rank of operands that were broadcast."""
     exact = [number(each) for each in ranks]
     known = [each for each in exact if each is not None]
     if ranks and len(known) == len(exact):
         return constant(max(known))
-    symbols = list(dict.fromkeys([each for each, value in zip(ranks, exact, strict=True) if value != 0]))
+    inner = [part for each in ranks for part in (each.arguments if _is_highest(each) else (each,))]
+    symbols = sorted(dict.fromkeys([each for each in inner if number(each) != 0]), key=_text)
     if len(symbols) == 1:
         return symbols[0]
     found = term("highest", *symbols) if any(map(is_symbolic, symbols)) else UNKNOWN
