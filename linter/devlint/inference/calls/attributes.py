@@ -11,7 +11,6 @@ from devlint.inference.state.moves import move, replace, set_data
 from devlint.inference.state.where import SAME_TENSOR, device_of, device_of_module, is_module, source_of
 from devlint.inference.stubs import TENSOR_CLASS
 from devlint.inference.values.code import ClassCode
-from devlint.inference.values.devices import device_type, is_of_type
 from devlint.inference.values.folding import fold
 from devlint.inference.values.joins import either, join, join_all
 from devlint.inference.values.objects import (
@@ -95,7 +94,7 @@ def read(frame: Frame, owner: Value, name: str, span: ir.Span) -> Value:
     if isinstance(owner, Term):
         return _of_term(frame, owner, name, span)
     if isinstance(owner, Device):
-        return device_type(owner) if name == "type" else NUMBER
+        return fold("device_type", owner) if name == "type" else NUMBER
     if isinstance(owner, Wrapped) and name in ("setter", "getter", "deleter"):
         return owner if name != "setter" else wrapped("setter", owner.function)
     if isinstance(owner, Array):
@@ -137,7 +136,7 @@ def _of_tensor(frame: Frame, owner: Tensor, name: str) -> Value:
     if name == "device":
         return owner.device
     if name in ("is_cuda", "is_cpu"):
-        return is_of_type(owner.device, name[3:])
+        return fold("is_of_type", owner.device, constant(name[3:]))
     if name in SAME_TENSOR:
         return tensor(owner.device, owner.rank, owner.owner if name == "data" else NONE, owner.source)
     return method(owner, TENSOR_CLASS, name) if frame.engine.stubs.method(TENSOR_CLASS, name) else NUMBER
@@ -240,7 +239,7 @@ def _of_term(frame: Frame, owner: Term, name: str, span: ir.Span) -> Value:
             return read(frame, orelse if then is NONE else then, name, span)
         return either(test, read(frame, then, name, span), read(frame, orelse, name, span))
     if owner.operator in OF_DEVICES:
-        return device_type(owner) if name == "type" else NUMBER
+        return fold("device_type", owner) if name == "type" else NUMBER
     if name == "device":
         return owner.arguments[1] if owner.operator == "to" else device_of(frame, owner)
     if name in ("is_cuda", "is_cpu"):

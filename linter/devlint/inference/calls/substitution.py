@@ -17,7 +17,6 @@ from devlint.inference.state.where import (
     PROCESS_STATE,
     device_of,
     device_of_module,
-    place_of_trained,
     rank_of,
     source_of,
     stored,
@@ -53,7 +52,6 @@ from devlint.inference.values.terms import (
     RANK,
     RECEIVER,
     SOURCE,
-    TRAINED,
     UNKNOWN,
     UNKNOWN_RESULT,
     VALUE,
@@ -213,8 +211,6 @@ class Substitution(Oracle):
             return rank_of(frame, base)
         if field is SOURCE:
             return source_of(frame, base)
-        if field is TRAINED:
-            return place_of_trained(frame, base)
         return field_of(frame, base, field, self._span)
 
     def _row(self, value: Row) -> Value:

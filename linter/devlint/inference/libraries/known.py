@@ -2,30 +2,6 @@
 
 from __future__ import annotations
 
-from devlint.inference.libraries import (
-    containers,
-    generators,
-    loading,
-    metrics,
-    modules,
-    optimizers,
-    parallel,
-    process_groups,
-    python,
-    tensors,
-    trainers,
-)
+from devlint.inference.libraries import containers, loading, modules, optimizers, parallel, python, tensors, trainers
 
-TOPICS = (
-    containers,
-    generators,
-    loading,
-    metrics,
-    modules,
-    optimizers,
-    parallel,
-    process_groups,
-    python,
-    tensors,
-    trainers,
-)
+TOPICS = (containers, loading, modules, optimizers, parallel, python, tensors, trainers)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from devlint.frontend import ir
-from devlint.inference.libraries.generators import draw_order
-from devlint.inference.libraries.signatures import pin
 from devlint.inference.libraries.table import CallSite, handles
-from devlint.inference.requirements.make import participant, require
+from devlint.inference.requirements.make import draw, participant, pin, require
 from devlint.inference.state.containers import content, elements, fill, one_element, side_by_side
 from devlint.inference.state.frame import Arguments, Frame
-from devlint.inference.state.where import device_of, source_of, stored
-from devlint.inference.values.data import Place
+from devlint.inference.state.where import default_device, device_of, source_of, stored
+from devlint.inference.values.data import DRAWN, Participant, Place
+from devlint.inference.values.folding import fold
 from devlint.inference.values.joins import either, join_all
 from devlint.inference.values.objects import (
     DICT,
@@ -92,6 +91,15 @@ def sampler(call: CallSite) -> Value:
     return made
 
 
+def draw_order(frame: Frame, operation: str, generator: Value, span: ir.Span) -> None:
+    """Record that a generator draws the order of a data set, on the default device; None stands for one on the CPU."""
+    if generator is NONE:
+        both = [Participant("numbers", fold("by_type", default_device(frame))), Participant("generator", CPU)]
+        require(frame, operation, both, span, DRAWN)
+    else:
+        draw(frame, operation, default_device(frame), generator, span)
+
+
 @handles("torch.utils.data.random_split")
 def random_split(call: CallSite) -> Value:
     """Return parts of a data set."""
@@ -111,7 +119,7 @@ def batches(call: CallSite) -> Value:
         draw_order(frame, "DataLoader", generator, call.span)
     if isinstance(pins, Source):
         for each in _tensors(frame, found):
-            pin(frame, "pin_memory", each.device, call.span, Place(pins.path, pins.line, pins.column))
+            pin(frame, "pin_memory", each.device, Place(pins.path, pins.line, pins.column))
     frame.heap.put(made, ELEMENT, found)
     return made
 

@@ -6,12 +6,15 @@ from typing import Final
 
 from devlint.inference.libraries.containers import views
 from devlint.inference.libraries.table import CallSite, handles
+from devlint.inference.requirements.causes import STATE
+from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.containers import any_value, append, content, elements, fill, keys, one_element, set_key
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.moves import move
 from devlint.inference.state.where import device_of, device_of_module, is_module, parts_of, registered, source_of
+from devlint.inference.values import data
 from devlint.inference.values.joins import join
-from devlint.inference.values.objects import DICT, LIST, MODULE, Instance
+from devlint.inference.values.objects import DICT, LIST, MODULE, Instance, library
 from devlint.inference.values.tensors import Tensor, pack, row, tensor
 from devlint.inference.values.terms import (
     COMPUTED,
@@ -22,6 +25,7 @@ from devlint.inference.values.terms import (
     NONE,
     NUMBER,
     OTHER_KEYS,
+    POSITIVE,
     TRUE,
     UNKNOWN,
     Constant,
@@ -284,3 +288,16 @@ def checkpoint(call: CallSite) -> Value:
     named = {name: value for name, value in call.arguments.named.items() if name not in options}
     function, rest = call.argument(0, "function"), call.arguments.positional[1:]
     return frame.engine.call(frame, function, Arguments(rest, named, call.arguments.spread), call.span)
+
+
+@handles(*[f"torchmetrics._Metric:{name}" for name in ("update", "forward", "__call__")])
+def update_metric(call: CallSite) -> Value:
+    """Add inputs to the state of a metric; a state on a GPU also takes inputs on the CPU, most of which are 0-dim."""
+    frame, metric = call.frame, call.receiver
+    how = pack(library(call.of), NONE, STATE)
+    where, source = device_of_module(frame, metric), source_of(frame, metric)
+    state = data.Participant(data.MODULE, where, POSITIVE, source, subject=metric, kept=how)
+    for each in call.arguments.values():
+        given = participant(frame, each, data.ON_CPU)._replace(rank=constant(0))
+        require(frame, call.name, [state, given], call.span)
+    return UNKNOWN

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from devlint.frontend import ir
-from devlint.inference.libraries.generators import draw
 from devlint.inference.libraries.rank_words import result_rank
 from devlint.inference.requirements.causes import state_of
-from devlint.inference.requirements.make import participant, require
+from devlint.inference.requirements.make import draw, participant, pin, require
 from devlint.inference.state.containers import elements, fill, get, one_element, side_by_side
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.where import default_device, device_of_module, is_module, source_of
@@ -26,7 +25,6 @@ from devlint.inference.values.data import (
     TAKES_CPU,
     TENSOR,
     Participant,
-    Place,
 )
 from devlint.inference.values.devices import denoted, meet
 from devlint.inference.values.folding import CODE
@@ -245,11 +243,6 @@ def solve(frame: Frame, stubs: Stubs, name: str, found: Fitted, span: ir.Span) -
 
 def _is_open(value: Value) -> bool:
     return value is UNKNOWN or is_symbolic(value)
-
-
-def pin(frame: Frame, name: str, where: Value, span: ir.Span, place: Place | None = None) -> None:
-    """Record that a tensor with pinned memory is on the CPU; `place` is where the text asks for it, if elsewhere."""
-    require(frame, name, [Participant(TENSOR, where), Participant(HOST, CPU)], span, TAKES_CPU, place)
 
 
 def _exemption(terms: Terms) -> str:

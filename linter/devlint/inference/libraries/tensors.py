@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from devlint.inference.libraries.python import ACCELERATORS, AVAILABLE
-from devlint.inference.libraries.signatures import apply, pin, prove
+from devlint.inference.libraries.signatures import apply, prove
 from devlint.inference.libraries.table import CallSite, handles
-from devlint.inference.requirements.make import participant, require
+from devlint.inference.requirements.make import draw, participant, pin, require
 from devlint.inference.state.containers import elements, one_element
 from devlint.inference.state.frame import Frame
 from devlint.inference.state.moves import moved
 from devlint.inference.state.where import PROCESS_STATE, default_device, device_of, rank_of, source_of
 from devlint.inference.values import ranks
 from devlint.inference.values.data import ALL_DIMENSIONS, HOST, ONE_ELEMENT, TAKES_CPU, Participant
-from devlint.inference.values.devices import denoted, type_name
+from devlint.inference.values.devices import denoted
 from devlint.inference.values.folding import fold
 from devlint.inference.values.joins import either
 from devlint.inference.values.objects import LIST, Instance, Library
@@ -189,7 +189,7 @@ def type_(call: CallSite) -> Value:
     """Return `x.type(t)`: a type of tensors moves, a dtype does not; `x.type()` is a text."""
     given = call.given(0, "dtype")
     if given is None:
-        return type_name(device_of(call.frame, call.receiver))
+        return fold("type_name", device_of(call.frame, call.receiver))
     where = device_of_type(given)
     if where is None:
         if isinstance(call.receiver, Tensor):
@@ -259,3 +259,13 @@ def index_put(call: CallSite) -> Value:
     exemption = ALL_DIMENSIONS if adds is TRUE else ONE_ELEMENT
     require(frame, call.name, [participant(frame, owner), participant(frame, value, exemption)], call.span)
     return owner
+
+
+@handles("diffusers.randn_tensor")
+def randn_tensor(call: CallSite) -> Value:
+    """Return random numbers on a device: a generator on the CPU draws there, and the numbers are moved."""
+    frame, generator, shape = call.frame, call.given(1, "generator") or NONE, call.argument(0, "shape")
+    where = denoted(call.given(2, "device") or NONE, CPU)
+    drawn_on = fold("ite", fold("is_of_type", device_of(frame, generator), constant("cpu")), CPU, where)
+    draw(frame, "randn_tensor", drawn_on, generator, call.span)
+    return tensor(where, constant(len(shape.items)) if isinstance(shape, Tuple) else POSITIVE, NONE, frame.source())

@@ -16,15 +16,20 @@ from devlint.inference.state.where import device_of, rank_of, source_of
 from devlint.inference.values.data import (
     ALL_DIMENSIONS,
     DISCARDED,
+    DRAWN,
+    HOST,
     MOST_CONDITIONS,
     SHARE,
+    TAKES_CPU,
     TENSOR,
     Finding,
     Participant,
     Place,
     Requirement,
 )
-from devlint.inference.values.terms import Value
+from devlint.inference.values.folding import fold
+from devlint.inference.values.tensors import CPU, Alternatives
+from devlint.inference.values.terms import NO_DEVICE, NONE, Value
 
 
 def participant(frame: Frame, value: Value, exemption: str = ALL_DIMENSIONS, role: str = TENSOR) -> Participant:
@@ -33,30 +38,16 @@ def participant(frame: Frame, value: Value, exemption: str = ALL_DIMENSIONS, rol
 
 
 def require(
-    frame: Frame,
-    operation: str,
-    participants: list[Participant],
-    span: ir.Span,
-    kind: str = SHARE,
-    place: Place | None = None,
+    frame: Frame, operation: str, participants: list[Participant], where: ir.Span | Place, kind: str = SHARE
 ) -> None:
-    """Record the requirement of an operation, if two or more participants have a known or symbolic device.
-
-    Args:
-        frame: of the operation.
-        operation: its name in the text.
-        participants: what must share a device.
-        span: of the operation.
-        kind: see `Requirement`.
-        place: of the text that asks for the operation, if that is elsewhere.
-    """
+    """Record the requirement of an operation, if two or more participants have a known or symbolic device."""
     taking_part = [each for each in participants if is_decidable(each.device)]
     if len(taking_part) < 2:
         return
     conditions = frame.conditions()[-MOST_CONDITIONS:]
     beside = is_beside_caller(taking_part)
-    where = frame.place(span) if place is None else place
-    note(frame, Requirement(kind, operation, tuple(taking_part), conditions, where, frame.body.name, beside))
+    place = where if isinstance(where, Place) else frame.place(where)
+    note(frame, Requirement(kind, operation, tuple(taking_part), conditions, place, frame.body.name, beside))
 
 
 def note(frame: Frame, requirement: Requirement) -> None:
@@ -76,3 +67,16 @@ def note(frame: Frame, requirement: Requirement) -> None:
         frame.demand(requirement)
     elif not is_guarded(requirement):
         frame.findings[Finding(requirement, two[0], two[1], certain is None)] = None
+
+
+def draw(frame: Frame, operation: str, where: Value, generator: Value, span: ir.Span) -> None:
+    """Record that a generator draws numbers on a device; None stands for a generator that fits everywhere."""
+    is_optional = isinstance(generator, Alternatives) and NONE in generator.options
+    own = NO_DEVICE if generator is NONE or is_optional else device_of(frame, generator)
+    both = [Participant("numbers", fold("by_type", where)), Participant("generator", fold("by_type", own))]
+    require(frame, operation, both, span, DRAWN)
+
+
+def pin(frame: Frame, operation: str, where: Value, place: ir.Span | Place) -> None:
+    """Record that a tensor with pinned memory is on the CPU."""
+    require(frame, operation, [Participant(TENSOR, where), Participant(HOST, CPU)], place, TAKES_CPU)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from devlint.inference.state.frame import Frame
 from devlint.inference.state.where import device_of, is_module, rank_of, registered, source_of
-from devlint.inference.values.joins import either, join_all
+from devlint.inference.values.joins import join_all
 from devlint.inference.values.objects import (
     DICT,
     ENVIRONMENT,
@@ -73,11 +73,6 @@ def scattered(frame: Frame, value: Value, where: Value) -> Value:
         return moved(frame, value, where, frame.source())
     if isinstance(value, Tuple):
         return pack(*[scattered(frame, each, where) for each in value.items])
-    if isinstance(value, Alternatives):
-        return join_all([scattered(frame, each, where) for each in value.options])
-    if isinstance(value, Term) and value.operator == "ite":
-        test, then, orelse = value.arguments
-        return either(test, scattered(frame, then, where), scattered(frame, orelse, where))
     if isinstance(value, (Root, Symbol, Term)):
         return term("scattered", value, where)
     return value if isinstance(value, Constant) or value is NUMBER else UNKNOWN

@@ -40,7 +40,6 @@ from devlint.inference.values.terms import (
     REPLACED,
     SOURCE,
     TRAINED,
-    TRAINS,
     UNKNOWN,
     Constant,
     Field,
@@ -80,40 +79,23 @@ def default_device(frame: Frame) -> Value:
 def stored(frame: Frame, owner: Value, field: Field) -> Value:
     """Return a property that an object keeps, such as the device of an optimizer's state; of a symbol it is a symbol.
 
-    What unknown code may have changed is unknown.
+    What unknown code may have changed is unknown. TRAINED gives the device of the module that is kept; of a symbol it
+    is unknown if the body has moved another symbol, which may be this module.
     """
     held = frame.heap.get(owner, field)
     if held is not None:
-        return held
+        return device_of_module(frame, held) if field is TRAINED else held
     if isinstance(owner, Alternatives):
         return join_all([stored(frame, each, field) for each in owner.options])
-    if isinstance(owner, Term) and owner.operator == "ite":
-        test, then, orelse = owner.arguments
-        return either(test, stored(frame, then, field), stored(frame, orelse, field))
     above: Value = owner
-    while isinstance(above, Symbol):
-        if frame.heap.get(above, MOVED) is UNKNOWN:
-            return UNKNOWN
+    while isinstance(above, Symbol) and frame.heap.get(above, MOVED) is not UNKNOWN:
         above = above.parent
     is_callers = isinstance(above, Root) and (above.kind in REPLACED or above.kind == PROCESS)
     if not is_callers or frame.heap.get(above, MOVED) is UNKNOWN or not isinstance(owner, (Root, Symbol)):
         return UNKNOWN
-    return symbol(owner, field)
-
-
-def place_of_trained(frame: Frame, optimizer: Value) -> Value:
-    """Return the device of the parameters of an optimizer.
-
-    Of a symbol it is unknown if the body has moved another symbol, which may be the module with these parameters.
-    """
-    held = frame.heap.get(optimizer, TRAINS)
-    if held is not None:
-        return device_of_module(frame, held)
-    if isinstance(optimizer, Alternatives):
-        return join_all([place_of_trained(frame, each) for each in optimizer.options])
-    if any(is_symbolic(each) and frame.heap.get(each, MOVED) is not None for each in frame.heap.objects()):
+    if field is TRAINED and any(MOVED in frame.heap.fields(each) for each in frame.heap.objects() if is_symbolic(each)):
         return UNKNOWN
-    return stored(frame, optimizer, TRAINED)
+    return symbol(owner, field)
 
 
 def is_module(value: Value) -> bool:

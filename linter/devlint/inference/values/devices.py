@@ -147,11 +147,6 @@ def started(state: Value, now: Value) -> Value:
     """
     if state is NO_DEVICE or state is now:
         return now
-    if isinstance(state, Alternatives):
-        return join_all([started(each, now) for each in state.options])
-    if isinstance(state, Term) and state.operator == "ite":
-        test, then, orelse = state.arguments
-        return either(test, started(then, now), started(orelse, now))
     if is_symbolic(state) or is_symbolic(now):
         return term("started", state, now)
     return UNKNOWN if differ(state, now) else state
@@ -161,11 +156,6 @@ def by_type(where: Value) -> Value:
     """Return any device of the type of a device: "cuda" for "cuda:0"."""
     if isinstance(where, Device):
         return device(type_of(where.name))
-    if isinstance(where, Alternatives):
-        return join_all([by_type(each) for each in where.options])
-    if isinstance(where, Term) and where.operator == "ite":
-        test, then, orelse = where.arguments
-        return either(test, by_type(then), by_type(orelse))
     return term("by_type", where) if is_symbolic(where) else where
 
 
@@ -173,9 +163,6 @@ def sent_from(backend: Value) -> Value:
     """Return where tensors are that a process group with a backend sends; NO_DEVICE if anywhere."""
     if isinstance(backend, Constant) and isinstance(backend.value, str):
         return ANY_CUDA if backend.value.lower() in ("nccl", "cuda:nccl") else NO_DEVICE
-    if isinstance(backend, Term) and backend.operator == "ite":
-        test, then, orelse = backend.arguments
-        return either(test, sent_from(then), sent_from(orelse))
     return term("sent_from", backend) if is_symbolic(backend) else UNKNOWN
 
 
@@ -204,26 +191,16 @@ def device_type(where: Value) -> Value:
     """Return `d.type` as a text."""
     if isinstance(where, Device):
         return NUMBER if where is ACCELERATOR else constant(type_of(where.name))
-    if isinstance(where, Alternatives):
-        return join_all([device_type(each) for each in where.options])
-    if isinstance(where, Term) and where.operator == "ite":
-        test, then, orelse = where.arguments
-        return either(test, device_type(then), device_type(orelse))
     return term("device_type", where) if is_symbolic(where) else NUMBER
 
 
-def is_of_type(where: Value, kind: str) -> Value:
+def is_of_type(where: Value, kind: Value) -> Value:
     """Return whether a tensor on a device is on one of a type, as `x.is_cuda` says."""
-    if isinstance(where, Device):
-        if where is ACCELERATOR and kind != "cpu":
-            return TRUE if kind == "cuda" else NUMBER
-        return TRUE if type_of(where.name) == kind else FALSE
-    if isinstance(where, Alternatives):
-        return join_all([is_of_type(each, kind) for each in where.options])
-    if isinstance(where, Term) and where.operator == "ite":
-        test, then, orelse = where.arguments
-        return either(test, is_of_type(then, kind), is_of_type(orelse, kind))
-    return term("is_of_type", where, constant(kind)) if is_symbolic(where) else NUMBER
+    if isinstance(where, Device) and isinstance(kind, Constant):
+        if where is ACCELERATOR and kind.value != "cpu":
+            return TRUE if kind.value == "cuda" else NUMBER
+        return TRUE if type_of(where.name) == kind.value else FALSE
+    return term("is_of_type", where, kind) if is_symbolic(where) else NUMBER
 
 
 def are_equal(one: Value, two: Value) -> Value:

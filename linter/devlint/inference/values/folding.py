@@ -91,6 +91,15 @@ TEXTS: Final = frozenset({"format", "device_type", "type_name", *(TEXT_METHOD + 
 """Operations on texts, or that give them."""
 AUGMENTED: Final = {f"{sign}=": sign for sign in (*ARITHMETIC, "@")}
 """The operator of an augmented assignment, by its sign."""
+OF_PARTS: Final[dict[str, Callable[..., Value]]] = {
+    "started": devices.started,
+    "type_name": devices.type_name,
+    "device_type": devices.device_type,
+    "is_of_type": devices.is_of_type,
+    "by_type": devices.by_type,
+    "sent_from": devices.sent_from,
+}
+"""Operations on devices that are computed for each of several devices."""
 LARGEST: Final = 1 << 40
 """Numbers above it, and longer texts than `LONGEST`, are not computed."""
 LONGEST: Final = 200
@@ -141,27 +150,16 @@ def fold(name: str, *arguments: Value) -> Value:
         return devices.denoted(first, arguments[1])
     if name == "target":
         return devices.target(first, arguments[1])
-    if name == "started":
-        return devices.started(first, arguments[1])
-    if name == "by_type":
-        return devices.by_type(first)
-    if name == "sent_from":
-        return devices.sent_from(first)
+    if name in OF_PARTS:
+        return _spread(name, arguments) or OF_PARTS[name](*arguments)
     if name == "asked":
         return asked(first) if isinstance(first, Tensor) or is_symbolic(first) else NUMBER
     if name == "scope":
         return devices.scope(first, arguments[1])
-    if name == "type_name":
-        return devices.type_name(first)
     if name == "contains":
         return _contains(first, arguments[1])
     if name == "meet":
         return devices.meet(list(arguments[::2]), list(arguments[1::2]))
-    if name == "device_type":
-        return devices.device_type(first)
-    if name == "is_of_type":
-        kind = arguments[1]
-        return devices.is_of_type(first, str(kind.value)) if isinstance(kind, Constant) else NUMBER
     if name in ranks.OPERATIONS:
         return ranks.OPERATIONS[name](*arguments)
     if name == "earlier":

@@ -142,10 +142,8 @@ CHOOSES: Final = kept("chooses")
 """Of a choice between two values: the test that chooses."""
 ENVIRONMENT_OF: Final = kept("environment")
 """Of a function: the variables of the functions around it."""
-TRAINS: Final = kept("trains")
-"""Of an optimizer: the module whose parameters it changes, or one of several such modules."""
 TRAINED: Final = kept("trained")
-"""Of an optimizer that is a symbol: where its parameters are."""
+"""Of an optimizer: the module whose parameters it changes, or one of several; of a symbol, the device of that."""
 STATE: Final = kept("state")
 """Of an optimizer: where the state is that it keeps for its parameters."""
 WORKS_ON: Final = kept("works on")
