@@ -6,7 +6,7 @@ from typing import Final, NamedTuple, TypeAlias, final
 
 from devlint.frontend import ir
 from devlint.inference.state.frame import NOBODY, Frame, Recorder
-from devlint.inference.state.where import device_of, rank_of
+from devlint.inference.state.where import device_of, device_of_module, rank_of
 from devlint.inference.values.code import Body
 from devlint.inference.values.joins import join
 from devlint.inference.values.terms import Value
@@ -32,11 +32,13 @@ class Claim(NamedTuple):
 
     Attributes:
         value, device, rank: the joins over all turns of loops that execute it.
+        module_device: likewise, the device if the value is a module.
         conditions: terms that hold in each of these turns.
     """
 
     value: Value
     device: Value
+    module_device: Value
     rank: Value
     conditions: tuple[Value, ...]
 
@@ -55,15 +57,22 @@ class Claims(Recorder):
         if frame.oracle is not NOBODY or not frame.is_live or not isinstance(instruction, EXPRESSIONS):
             return
         value = frame.registers[instruction.target]
-        device, rank, conditions = device_of(frame, value), rank_of(frame, value), frame.conditions()
+        device, home, rank = device_of(frame, value), device_of_module(frame, value), rank_of(frame, value)
+        found = Claim(value, device, home, rank, frame.conditions())
         of = self._frames.setdefault(frame, {})
         key = (type(instruction).__name__, instruction.span)
-        if key in of:
-            before = of[key]
-            value, device, rank = join(before.value, value), join(before.device, device), join(before.rank, rank)
-            conditions = tuple([each for each in conditions if each in before.conditions])
-        of[key] = Claim(value, device, rank, conditions)
+        of[key] = _joined(of[key], found) if key in of else found
 
     def of_bodies(self) -> dict[Body, dict[Expression, Claim]]:
         """Return the claims of each body."""
         return {frame.body: claims for frame, claims in self._frames.items()}
+
+
+def _joined(one: Claim, two: Claim) -> Claim:
+    return Claim(
+        join(one.value, two.value),
+        join(one.device, two.device),
+        join(one.module_device, two.module_device),
+        join(one.rank, two.rank),
+        tuple([each for each in two.conditions if each in one.conditions]),
+    )

@@ -335,7 +335,7 @@ def _item_of_symbol(frame: Frame, value: Root | Symbol, index: Value) -> Value:
         if frame.heap.get(value, MAPPING) is not None:
             return get(frame, value, index, UNKNOWN)
         return symbol(value, element(index))
-    return symbol(value, ELEMENT) if index is NUMBER else term("item", value, index)
+    return term("item", value, index)
 
 
 def _is_fixed(index: Value) -> bool:
