@@ -164,8 +164,13 @@ class Substitution(Oracle):
                 self._frame, value.operator, tuple([self.value(each) for each in value.arguments]), self._span
             )
         if isinstance(value, Tensor):
-            owner = value.owner if not is_symbolic(value.owner) else self.value(value.owner)
-            return tensor(self.value(value.device), self.value(value.rank), owner, self.value(value.source))
+            owner, where = (
+                value.owner if not is_symbolic(value.owner) else self.value(value.owner),
+                self.value(value.device),
+            )
+            if where is NO_DEVICE:  # a method of that name returns something else for what the caller has
+                return UNKNOWN
+            return tensor(where, self.value(value.rank), owner, self.value(value.source))
         if isinstance(value, Tuple):
             return pack(*[self.value(each) for each in value.items])
         if isinstance(value, Alternatives):

@@ -331,7 +331,8 @@ def call_method(frame: Frame, callee: Method, arguments: Arguments, span: ir.Spa
         called = own_method(receiver, name)
         if called is not None:
             return call_value(frame, called, arguments, span)
-        if is_symbolic(receiver) and receiver not in frame.kinds and method_handler(frame, BASE, name) is same:
+        is_open = is_symbolic(receiver) and receiver not in frame.kinds and name != "type"
+        if is_open and method_handler(frame, BASE, name) is same:
             return receiver  # a tensor or a module: its device and rank stay
         if stubs.is_tensor_method(name):
             of = TENSOR_CLASS

@@ -82,7 +82,7 @@ def get(frame: Frame, owner: Value, key: Value, default: Value) -> Value:
     """Return the value of a dictionary or row under a key, or the default."""
     found = owner if isinstance(owner, Row) else content(frame, owner)
     if not isinstance(key, Constant):
-        return any_value(frame, found)
+        return any_value(frame, found) if default is UNKNOWN else join(any_value(frame, found), default)
     for each, held in found.entries:
         if each is key:
             return _or_default(held, default)

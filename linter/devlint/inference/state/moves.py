@@ -58,6 +58,8 @@ def moved(frame: Frame, value: Value, where: Value, decided: Value) -> Value:
     if isinstance(value, Term):
         if value.operator == "to":
             return moved(frame, value.arguments[0], where, decided)
+        if value.operator in ("attribute", "get", "item"):  # perhaps a module
+            return term("to", value, where, decided)
         return tensor(where, rank_of(frame, value), NONE, decided)
     if isinstance(value, Alternatives):
         return join_all([moved(frame, each, where, decided) for each in value.options if each is not NONE])
