@@ -79,7 +79,9 @@ def _text(value: Value) -> str:
 
 
 def highest(*ranks: Value) -> Value:
-    """Return the rank of operands that were broadcast."""
+    """Return the rank of operands that were broadcast; of a part that was broadcast itself, its operands count."""
+    parts = [each.arguments if isinstance(each, Term) and each.operator == "highest" else (each,) for each in ranks]
+    ranks = tuple([each for part in parts for each in part])
     exact = [number(each) for each in ranks]
     known = [each for each in exact if each is not None]
     if ranks and len(known) == len(exact):
