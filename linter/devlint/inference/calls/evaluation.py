@@ -14,8 +14,8 @@ from devlint.inference.state.frame import Frame
 from devlint.inference.state.moves import scattered
 from devlint.inference.state.where import device_of, rank_of, source_of
 from devlint.inference.values.devices import meet, possible
-from devlint.inference.values.folding import ARITHMETIC, AUGMENTED, COMPARISONS, chosen, fold, is_several, is_text
-from devlint.inference.values.joins import either, join_all
+from devlint.inference.values.folding import ARITHMETIC, AUGMENTED, COMPARISONS, fold, is_several, is_text
+from devlint.inference.values.joins import either, join_all, under
 from devlint.inference.values.objects import Instance
 from devlint.inference.values.ranks import highest, product
 from devlint.inference.values.tensors import Alternatives, Array, Tensor, array, options, tensor
@@ -116,7 +116,7 @@ def combined(frame: Frame, name: str, operands: list[Value]) -> Value:
     several = [each for each in operands if is_several(each)]
     test = several[0].arguments[0] if several and isinstance(several[0], Term) else NONE
     if test is not NONE and all(isinstance(each, Term) and each.arguments[0] is test for each in several):
-        then, orelse = (combined(frame, name, chosen(operands, test, branch)) for branch in (1, 2))
+        then, orelse = (combined(frame, name, [under(test, each, branch) for each in operands]) for branch in (1, 2))
         return either(test, then, orelse)
     if len(several) == 1:
         held = options(several[0])

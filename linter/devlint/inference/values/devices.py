@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from devlint.inference.values.joins import either, join_all
+from devlint.inference.values.joins import either, join_all, under
 from devlint.inference.values.objects import Library
 from devlint.inference.values.tensors import ACCELERATOR, CPU, Alternatives, Device, Tensor, device, options
 from devlint.inference.values.terms import (
@@ -90,6 +90,10 @@ def meet(devices: list[Value], ranks: list[Value]) -> Value:
     An operand of rank 0 is exempt and does not count beside others; an operand without the exemption has the rank
     POSITIVE here. If two devices differ, the result is unknown; only a client keeps everything on its accelerator.
     """
+    tests = [each.arguments[0] for each in devices if isinstance(each, Term) and each.operator == "ite"]
+    if len(tests) > 1 and len(set(tests)) == 1:
+        then, orelse = (meet([under(tests[0], each, branch) for each in devices], ranks) for branch in (1, 2))
+        return either(tests[0], then, orelse)
     live: dict[Value, Value] = {}
     for each, rank in zip(devices, ranks, strict=True):
         if each is not NO_DEVICE:
@@ -134,7 +138,7 @@ def target(value: Value, own: Value) -> Value:
         return join_all([target(each, own) for each in value.options])
     if isinstance(value, Term) and value.operator == "ite":
         test, then, orelse = value.arguments
-        return either(test, target(then, own), target(orelse, own))
+        return either(test, target(then, under(test, own, 1)), target(orelse, under(test, own, 2)))
     if is_symbolic(value) and not (isinstance(value, Term) and value.operator in ("denoted", "meet")):
         return term("target", value, own)
     return denoted(value, own)

@@ -7,11 +7,11 @@ equals the operation on these values.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 from devlint.inference.values import devices, ranks
-from devlint.inference.values.joins import earlier, either, join_all
+from devlint.inference.values.joins import earlier, either, join_all, under
 from devlint.inference.values.objects import (
     Bound,
     ClassValue,
@@ -185,23 +185,14 @@ def _spread(name: str, arguments: tuple[Value, ...]) -> Value | None:
         return None
     test = several[0].arguments[0] if isinstance(several[0], Term) else NONE
     if all(isinstance(each, Term) and each.arguments[0] is test for each in several):
-        return either(test, fold(name, *chosen(arguments, test, 1)), fold(name, *chosen(arguments, test, 2)))
+        then, orelse = ([under(test, each, branch) for each in arguments] for branch in (1, 2))
+        return either(test, fold(name, *then), fold(name, *orelse))
     if len(several) > 1:
         is_term = name in ARITHMETIC and not any(isinstance(each, Alternatives) for each in several)
         return NUMBER if name in COMPARISONS else None if is_term else UNKNOWN
     return join_all(
         [fold(name, *[part if each is several[0] else each for each in arguments]) for part in options(several[0])]
     )
-
-
-def chosen(values: Sequence[Value], test: Value, branch: int) -> list[Value]:
-    """Return values where a test holds (branch 1) or fails (branch 2)."""
-    return [
-        each.arguments[branch]
-        if isinstance(each, Term) and each.operator == "ite" and each.arguments[0] is test
-        else each
-        for each in values
-    ]
 
 
 def is_several(value: Value) -> bool:

@@ -33,6 +33,7 @@ from devlint.inference.values.terms import (
     TRUE,
     UNKNOWN,
     Constant,
+    Term,
     Value,
     is_symbolic,
     term,
@@ -78,6 +79,7 @@ def join_all(values: list[Value] | tuple[Value, ...]) -> Value:
 
 def either(test: Value, then: Value, orelse: Value) -> Value:
     """Return the conditional value: `then` if the test, a symbol or a term, holds, else `orelse`."""
+    then, orelse = under(test, then, 1), under(test, orelse, 2)
     test = as_test(test)
     if then is orelse or orelse is BOTTOM:
         return then
@@ -96,6 +98,12 @@ def either(test: Value, then: Value, orelse: Value) -> Value:
         return test
     chosen = term("ite", test, then, orelse)
     return join(then, orelse) if chosen is UNKNOWN else chosen
+
+
+def under(test: Value, value: Value, branch: int) -> Value:
+    """Return a value where a test holds (branch 1) or fails (branch 2)."""
+    is_chosen = isinstance(value, Term) and value.operator == "ite" and value.arguments[0] is test
+    return value.arguments[branch] if isinstance(value, Term) and is_chosen else value
 
 
 def earlier(one: Value, two: Value) -> Value:
@@ -167,4 +175,4 @@ def _options(one: Value, two: Value) -> Value:
     return alternatives(tuple(found)) if len(found) > 1 else next(iter(found))
 
 
-__all__ = ["Alternatives", "earlier", "either", "join", "join_all"]
+__all__ = ["Alternatives", "earlier", "either", "join", "join_all", "under"]
