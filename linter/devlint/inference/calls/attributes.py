@@ -68,6 +68,11 @@ MOVES: Final = frozenset({"to", "cuda", "cpu", "xpu", "mps", "ipu", "hpu", "npu"
 OF_DEVICES: Final = frozenset({"denoted", "meet", "target", "device_of"})
 """Operations of terms that stand for a device."""
 
+OF_CLASSES: Final = frozenset(
+    {("torch.autograd.Function", "apply"), ("lightning.LightningModule", "load_from_checkpoint")}
+)
+"""Class methods that classes of the project inherit from libraries."""
+
 CHOSEN_OUTSIDE: Final = frozenset({"sys.argv", "os.environ"})
 """Attributes of libraries that the user of a program sets."""
 
@@ -215,8 +220,9 @@ def _of_class(owner: ClassValue, name: str) -> Value:
         return bound(found.function, owner) if found.kind == "classmethod" else found.function
     if found is not None:
         return found
-    if name == "apply" and "torch.autograd.Function" in owner.code.libraries:
-        return method(owner, "torch.autograd.Function", name)
+    for base in owner.code.libraries:
+        if (base, name) in OF_CLASSES:
+            return method(owner, base, name)
     return library(f"{owner.code.libraries[0]}.{name}") if owner.code.libraries else UNKNOWN
 
 

@@ -9,7 +9,7 @@ from devlint.inference.libraries.signatures import apply, prove
 from devlint.inference.libraries.table import CallSite, handles
 from devlint.inference.requirements.make import draw, participant, pin, require
 from devlint.inference.state.containers import elements, one_element
-from devlint.inference.state.frame import Frame
+from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.moves import moved
 from devlint.inference.state.where import PROCESS_STATE, default_device, device_of, rank_of, source_of
 from devlint.inference.values import ranks
@@ -17,8 +17,8 @@ from devlint.inference.values.data import ALL_DIMENSIONS, HOST, ONE_ELEMENT, TAK
 from devlint.inference.values.devices import denoted
 from devlint.inference.values.folding import fold
 from devlint.inference.values.joins import either
-from devlint.inference.values.objects import LIST, Instance, Library
-from devlint.inference.values.tensors import CPU, Array, Tensor, Tuple, device, tensor
+from devlint.inference.values.objects import LIBRARY, LIST, Instance, Library, library
+from devlint.inference.values.tensors import CPU, Array, Tensor, Tuple, device, pack, tensor
 from devlint.inference.values.terms import (
     DEVICE,
     ELEMENT,
@@ -32,12 +32,14 @@ from devlint.inference.values.terms import (
     Constant,
     Term,
     Value,
+    attribute,
     constant,
     is_symbolic,
     term,
 )
 
 CUDA: Final = device("cuda:0")
+CONTEXT: Final = "torch.autograd.function.FunctionCtx"
 
 
 @handles("torch.device")
@@ -269,3 +271,27 @@ def randn_tensor(call: CallSite) -> Value:
     drawn_on = fold("ite", fold("is_of_type", device_of(frame, generator), constant("cpu")), CPU, where)
     draw(frame, "randn_tensor", drawn_on, generator, call.span)
     return tensor(where, constant(len(shape.items)) if isinstance(shape, Tuple) else POSITIVE, NONE, frame.source())
+
+
+# --- functions with a derivative of their own -----------------------------------------------------------------
+
+
+@handles("torch.autograd.Function:apply")
+def apply_function(call: CallSite) -> Value:
+    """Call `forward` of a class, with a context that keeps what it saves; nobody knows whether `backward` runs."""
+    frame, of = call.frame, call.receiver
+    context = frame.make(LIBRARY, call.span, library(CONTEXT))
+    forward, setup = (frame.engine.read(frame, of, name, call.span) for name in ("forward", "setup_context"))
+    if isinstance(setup, Library):
+        return frame.engine.call(frame, forward, call.arguments.behind(context), call.span)
+    value = frame.engine.call(frame, forward, call.arguments, call.span)
+    given = Arguments([context, pack(*call.arguments.positional), value], {})
+    frame.engine.call(frame, setup, given, call.span)
+    return value
+
+
+@handles(f"{CONTEXT}:save_for_backward")
+def save_for_backward(call: CallSite) -> Value:
+    """Keep tensors in a context."""
+    call.frame.heap.put(call.receiver, attribute("saved_tensors"), pack(*call.arguments.positional))
+    return NONE

@@ -12,6 +12,7 @@ from devlint.inference.libraries.python import AVAILABLE
 from devlint.inference.libraries.table import CallSite, handles
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.moves import move, moved
+from devlint.inference.values.devices import denoted
 from devlint.inference.values.joins import either, join_all
 from devlint.inference.values.objects import (
     DICT,
@@ -90,6 +91,17 @@ def run(call: CallSite) -> Value:
             _hook(call, model, f"on_{'validation' if call.name == 'validate' else call.name}_epoch_end")
     move(frame, model, UNKNOWN, NONE)
     return UNKNOWN if call.name != "fit" else NONE
+
+
+@handles("lightning.LightningModule:load_from_checkpoint")
+def load_from_checkpoint(call: CallSite) -> Value:
+    """Return a module of a class, where the call asks for it; the checkpoint may give other arguments as well."""
+    frame, named = call.frame, dict(call.arguments.named)
+    where = named.pop("map_location", call.given(1, ""))
+    made = frame.engine.call(frame, call.receiver, Arguments([], named, None, row(UNKNOWN)), call.span)
+    is_place = where is not None and where is not NONE and not isinstance(where, Function)
+    move(frame, made, denoted(where, UNKNOWN) if is_place and where is not None else UNKNOWN, frame.source())
+    return made
 
 
 def _steps(call: CallSite, model: Instance, where: Value, position: int, stage: tuple[str, ...]) -> None:
