@@ -146,7 +146,9 @@ class OperatorMode(UncompiledMode):
         """Looks at the operators that this thread calls from now on; returns whether that is possible here."""
         scopes.follow()
         if scopes.are_known():
-            self.__enter__()
+            with scopes.lock:
+                self.__enter__()
+                scopes.moved[self] = None
             return True
         scopes.leave()
         return False

@@ -13,8 +13,10 @@ mode is moved at all.
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -33,15 +35,10 @@ _set_included = torch._C._dispatch_tls_set_dispatch_key_included
 State = tuple[Any, Any]
 """The dispatch keys that a thread includes and excludes, but for those that are set one by one."""
 
-
-def _changing() -> Any:
-    """The keys of modes and of autocast, which sets and restores each for itself."""
-    named = torch._C.DispatchKey.__members__.items()
-    ours = (torch._C.DispatchKeySet(key) for name, key in named if name in _KEYS or name.startswith("Autocast"))
-    return functools.reduce(operator.or_, ours)
-
-
-_CHANGING = _changing()
+_keys = torch._C.DispatchKey.__members__.items()
+_own = (torch._C.DispatchKeySet(key) for name, key in _keys if name in _KEYS or name.startswith("Autocast"))
+_CHANGING: Any = functools.reduce(operator.or_, _own)
+"""The keys of modes and of autocast, which sets and restores each for itself."""
 _comparable: Any = getattr(torch._C.DispatchKeySet, "raw_repr", repr)  # the method begins with torch 2.5
 
 
@@ -69,9 +66,11 @@ _here = _Thread()
 _users = 0
 _open = 0
 """How many scopes are open in all threads."""
-_lock = threading.RLock()
+lock = threading.RLock()
 before_entry: Callable[[], object] = bool
 """Is called before a thread enters a scope."""
+moved: weakref.WeakKeyDictionary[TorchDispatchMode, None] = weakref.WeakKeyDictionary()
+"""The modes of all threads that `take_out` is to end, in the order of their entry."""
 _replaced = Replacements(is_shared=True)
 _enter = inference_mode.__enter__
 _exit = inference_mode.__exit__
@@ -83,7 +82,7 @@ def _entered(self: inference_mode) -> None:
     global _open
     before_entry()
     _enter(self)
-    with _lock:
+    with lock:
         _open += id(self) not in _here.open
     _here.open[id(self)] = _state()
 
@@ -96,16 +95,20 @@ def _exited(self: inference_mode, exc_type: Any, exc_value: Any, traceback: Any)
     if _here.open.pop(id(self), None) is None:
         _here.outside = _state()  # it was entered before anybody followed
     else:
-        with _lock:
+        with lock:
             _open -= 1
             _restore()
-    _mend()
+    # The scope has put back the keys of its entry: now those of modes have to agree with the modes.
+    is_needed = torch._C._len_torch_dispatch_stack() > 0
+    if is_needed is not _is_included("Python") and (not is_needed or has_only_moved_modes()):
+        for key in _KEYS:
+            _set_included(key, is_needed)
 
 
 def follow() -> None:
     """Follows scopes from now on, until `leave` is called as often."""
     global _users
-    with _lock:
+    with lock:
         _users += 1
         if inference_mode.__enter__ is _enter and inference_mode.__exit__ is _exit:
             _replaced.put(inference_mode, "__enter__", _entered)
@@ -118,7 +121,7 @@ def follow() -> None:
 def leave() -> None:
     """Follows scopes no more, once those that are open have ended."""
     global _users
-    with _lock:
+    with lock:
         _users -= 1
         _here.users = max(_here.users - 1, 0)
         _restore()
@@ -138,14 +141,6 @@ def are_known() -> bool:
 def are_outside() -> bool:
     """Whether modes can be moved here, and this thread is in no scope that it has entered since `follow`."""
     return not _here.open and are_known()
-
-
-def _mend() -> None:
-    """Makes the keys of modes agree with the modes, after a scope has put back the keys of its entry."""
-    is_needed = torch._C._len_torch_dispatch_stack() > 0
-    if is_needed is not _is_included("Python") and (not is_needed or has_only_moved_modes()):
-        for key in _KEYS:
-            _set_included(key, is_needed)
 
 
 def stack() -> list[TorchDispatchMode]:
@@ -176,14 +171,16 @@ def take_out(mode: TorchDispatchMode) -> None:
     """Ends a mode that may lie below others.
 
     On entry each mode notes flags of the process as it found them, to restore them on exit. The one that was entered
-    next found them as our mode had set them, and now has to restore what ours had found.
+    next, in any thread, found them as our mode had set them, and now has to restore what ours had found.
     """
     above: list[TorchDispatchMode] = []
     while (top := _python_dispatch._pop_mode()) is not mode:
         above.append(top)
     _python_dispatch._push_mode(mode)
-    _exchange_flags(mode, above)
-    mode.__exit__(None, None, None)
+    with lock:
+        _exchange_flags(mode, above[-1:] or [*itertools.dropwhile(lambda one: one is not mode, [*moved])][1:2])
+        moved.pop(mode, None)
+        mode.__exit__(None, None, None)
     for other in reversed(above):
         _python_dispatch._push_mode(other)
 
@@ -191,26 +188,20 @@ def take_out(mode: TorchDispatchMode) -> None:
 def put_in(mode: TorchDispatchMode) -> None:
     """Begins a mode below all others, as if it had been entered before them."""
     above = [_python_dispatch._pop_mode() for _ in stack()]
-    mode.__enter__()  # type: ignore[no-untyped-call]
-    _exchange_flags(mode, above)
+    with lock:
+        mode.__enter__()  # type: ignore[no-untyped-call]
+        moved[mode] = None
+        _exchange_flags(mode, above[-1:])
     for other in reversed(above):
         _python_dispatch._push_mode(other)
     for key in _KEYS:  # where others are, `NoModes` may have taken them away
         _set_included(key, True)
 
 
-def _exchange_flags(mode: TorchDispatchMode, above: list[TorchDispatchMode]) -> None:
-    for name in _FLAGS if above else ():
-        mine, theirs = getattr(mode, name, None), getattr(above[-1], name, None)
-        if mine and theirs:
-            mine[-1], theirs[-1] = theirs[-1], mine[-1]
-    if above and hasattr(mode, name := "old_dispatch_mode_flag"):  # torch 2.4
-        other = above[-1]
-        vars(mode)[name], vars(other)[name] = vars(other)[name], vars(mode)[name]
-
-
-_FLAGS = (
-    "old_dispatch_mode_flags",
-    "old_non_infra_dispatch_mode_flags",
-    "old_without_ignore_compile_internals_dispatch_mode_flags",
-)
+def _exchange_flags(mode: TorchDispatchMode, following: list[TorchDispatchMode]) -> None:
+    for mine, theirs in ((vars(mode), vars(other)) for other in following):
+        for name in [name for name in mine if name.startswith("old_") and name in theirs]:
+            if isinstance(mine[name], bool):  # torch 2.4
+                mine[name], theirs[name] = theirs[name], mine[name]
+            elif mine[name] and theirs[name]:
+                mine[name][-1], theirs[name][-1] = theirs[name][-1], mine[name][-1]
