@@ -188,16 +188,14 @@ def _tell(guard: Guard, report: str | None, command: Sequence[str]) -> int:
     lacking = unseen(own, shlex.join(["devlint", "rehearse", *command]))
     if lacking and own.ranks in ((), (0,)):  # silence would look like a result
         print(f"devlint: {lacking[0].lower()}{lacking[1:]}", file=sys.stderr)
-    whole = gathered(own) if report is not None or guard.mode == "record" else None
-    if whole is not None and report is not None and own.ranks == whole.ranks[:1]:
-        write(whole, Path(report))
-    if guard.mode != "record":
+    if report is None and guard.mode != "record":
         return 0
-    if whole is None:
-        _print(own)
-    elif own.ranks == whole.ranks[:1]:
-        _print(whole)
-    return 1 if own.findings else 0
+    with gathered(own) as told:
+        if told is not None and report is not None and told is not own:
+            write(told, Path(report))
+        if told is not None and guard.mode == "record":
+            _print(told)
+    return 1 if own.findings and guard.mode == "record" else 0
 
 
 def _print(record: Record) -> None:

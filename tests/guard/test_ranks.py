@@ -29,6 +29,7 @@ import torch.distributed as dist
 from torch import nn
 
 dist.init_process_group("gloo")
+dist.barrier()  # gloo fails where one rank has left before the other one is connected
 rank = dist.get_rank()
 
 def train(network):

@@ -1,13 +1,16 @@
 """Several processes of one job: a report for each, and one for all of them.
 
-No collective runs while a program runs or when it fails, since other ranks may be anywhere then. Records are joined
-from files, or, once a program has ended well, through a process group of their own.
+Nothing waits for other ranks while a program runs or when it fails, since they may be anywhere then. Records are joined
+from files, or, once a program has ended well, through the store of the job: a process of PyTorch may wait for ever
+where it ends a group of gloo that has just gathered tensors.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -81,25 +84,31 @@ def _joined(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(found.values())
 
 
-def gathered(record: Record) -> Record | None:
-    """The record of the whole job; None where the other ranks cannot be reached. All ranks have to call it."""
-    if not ranks() or not distributed.is_available():
-        return None
-    from torch.distributed.distributed_c10d import PrefixStore
-    from torch.distributed.rendezvous import rendezvous
+@contextlib.contextmanager
+def gathered(record: Record) -> Iterator[Record | None]:
+    """What this process has to tell: the first one the record of the whole job, the others nothing.
 
-    texts: list[str] = [""] * processes()
-    is_own = not distributed.is_initialized()
+    It is the process's own record where the others cannot be reached. All processes have to call it. The others stay
+    until the body of the first has run, since a launcher ends the job as soon as a process has failed.
+    """
+    told: Record | None = record
+    if ranks() and distributed.is_available():
+        with contextlib.suppress(RuntimeError, ValueError, OSError):  # each rank has its own report anyway
+            from torch.distributed.distributed_c10d import PrefixStore, _get_default_store
+            from torch.distributed.rendezvous import rendezvous
+
+            is_own = not distributed.is_initialized()
+            found = next(rendezvous("env://", timeout=PATIENCE))[0] if is_own else _get_default_store()
+            store, keys = PrefixStore("devlint", found), [str(rank) for rank in range(processes())]
+            store.set(str(ranks()[0]), zlib.compress(json.render(record).encode()))  # type: ignore[arg-type]
+            store.wait(keys, PATIENCE)
+            texts = [zlib.decompress(store.get(key)).decode() for key in keys] if ranks() == (0,) else []
+            told = merge([json.read(text) for text in texts]) if texts else None
     try:
-        if is_own:
-            store, rank, size = next(rendezvous("env://", timeout=PATIENCE))
-            store = PrefixStore("devlint", store)
-            distributed.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=PATIENCE)
-        group = None if is_own else distributed.new_group(backend="gloo", timeout=PATIENCE)
-        distributed.all_gather_object(texts, json.render(record), group=group)
-        return merge([json.read(text) for text in texts])
-    except (RuntimeError, ValueError, OSError):  # each rank has its own report anyway
-        return None
+        yield told
     finally:
-        if is_own and distributed.is_initialized():
-            distributed.destroy_process_group()
+        with contextlib.suppress(RuntimeError):
+            if told is None:
+                store.wait(["told"], PATIENCE)
+            elif told is not record:
+                store.set("told", "")
