@@ -9,6 +9,7 @@ from devlint.frontend import ir
 from devlint.frontend.lower import lower
 from devlint.inference.state.frame import Frame
 from devlint.inference.state.heap import Heap
+from devlint.inference.text.captured import instructions
 from devlint.inference.values.code import FileCode
 from devlint.inference.values.terms import Value
 from devlint.project import Project, Source
@@ -37,7 +38,8 @@ class Loaded:
         self.source = source
         self.progress = NEW
         self.frame: Frame | None = None
-        self.stars = [each for each in code.scope.body if isinstance(each, ir.ImportFrom) and each.member == "*"]
+        everything = instructions(code.scope.body)
+        self.stars = [each for each in everything if isinstance(each, ir.ImportFrom) and each.member == "*"]
         self._definitions: dict[str, ir.Instruction] | None = None
 
     @property

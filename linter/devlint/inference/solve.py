@@ -72,7 +72,7 @@ class Solver(Engine):
         self._tops: dict[FileCode, Body] = {}
         self._classes: dict[tuple[ir.Class, tuple[Value, ...]], ClassCode] = {}
         self._defaults: dict[tuple[Body, str], Value] = {}
-        self._own: dict[Body, dict[Finding, None]] = {}
+        self._own: dict[Body, dict[Finding, None] | None] = {}
         self._asked: set[tuple[FileCode, str]] = set()
         self._revealed: dict[Place, tuple[Oracle, Body, Value]] = {}
         self._of_entry: Oracle = NOBODY
@@ -106,16 +106,18 @@ class Solver(Engine):
                 self._run(loaded)
         while len(self._bodies) > len(self._own):
             for body in list(self._bodies.values())[len(self._own) :]:
-                self._own[body] = {}
+                self._own[body] = None
                 self.summaries.summary(body, NOBODY)
         found: dict[Finding, None] = {}
         for loaded in self._files.all():
             if loaded.frame is not None:
                 found.update(loaded.frame.findings)
         bodies = list(self._bodies.values())
-        for body in filter(callers.is_test, bodies):
+        called = self.demand.called()
+        tests = [each for each in bodies if callers.is_test(each) and each not in called]
+        for body in [*tests, *self.demand.commands]:
             found.update(self._of_its_own(body))
-        called = {each for calls in self.demand.calls.values() for each in calls}
+        called = self.demand.called()
         for body in bodies:
             found.update(self.summaries.of(body).findings)
             if body not in called or (callers.is_of_object(body) and self._discards(body)):
@@ -125,13 +127,7 @@ class Solver(Engine):
     def of_clients(self) -> list[Finding]:
         """Return the findings of clients, which use the classes of modules and the functions of all checked files."""
         demand = self.demand
-        made = {
-            code
-            for body, codes in demand.makes.items()
-            if not body.file.is_test
-            for each in codes
-            for code in each.order
-        }
+        made = demand.made_by_programs()
         found: list[Finding] = []
         demand.is_paused = True
         for code in self._classes.values():
@@ -155,10 +151,13 @@ class Solver(Engine):
 
         The default device is the one of a new process, unless some code of the project changes it.
         """
-        if self._own[body]:
-            return self._own[body]
+        known = self._own.get(body)
+        if known is not None:
+            return known
         frame = self._entry(body.file, self._default)
-        if callers.is_test(body) or callers.is_of_object(body):
+        if body in self.demand.commands:
+            callers.run_command(frame, body)
+        elif callers.is_test(body) or callers.is_of_object(body):
             callers.run(frame, body)
         else:
             puts_in = Substitution(frame, {}, body.scope.span)
@@ -285,6 +284,12 @@ class Solver(Engine):
             if target is not None and name in target.code.scope.local_names:
                 self._run(target)
                 return self._seen_from_outside(frame, target, name)
+            if target is not None and (target.code, name) not in self._asked:
+                self._asked.add((target.code, name))
+                found = self._from_stars(frame, target, name)
+                self._asked.discard((target.code, name))
+                if found is not UNKNOWN:
+                    return found
             full = f"{module}.{name}"
             if target is None and (self.stubs.function(full) or self.stubs.class_(full) is not None):
                 return self.stubs.named(full)

@@ -42,6 +42,7 @@ from devlint.inference.values.tensors import Alternatives, Row, Tensor, Tuple, a
 from devlint.inference.values.terms import (
     ABSENT,
     CHOOSES,
+    COMPUTED,
     DEVICE,
     ELEMENT,
     ENVIRONMENT_OF,
@@ -245,6 +246,8 @@ def _or_absent(value: Value) -> Value:
 
 def field_of(frame: Frame, base: Value, field: Field, span: ir.Span) -> Value:
     """Return the value of a field of a caller's value."""
+    if field is COMPUTED and isinstance(base, Instance):
+        return frame.heap.get(base, field) or ABSENT
     if field.kind == ".":
         return read(frame, base, field.name, span)
     if field.key is not None:

@@ -170,6 +170,8 @@ def _call_symbol(frame: Frame, callee: Value, arguments: Arguments, span: ir.Spa
     is_option = top is not None and top.kind == OPTION and name not in MOVES
     if name and not is_option and not _is_declared_otherwise(frame, receiver):
         return call_method(frame, method(receiver, "", name), arguments, span)
+    if is_option:
+        _note_commands(frame, arguments)
     if is_option and isinstance(callee, Symbol):
         if callee.field.name in PARSERS and arguments.at(0, "args") is not None:  # the program gives the arguments
             return parsed(CallSite(frame, "", callee.field.name, callee.root, arguments, span))
@@ -179,6 +181,13 @@ def _call_symbol(frame: Frame, callee: Value, arguments: Arguments, span: ir.Spa
             havoc(frame, each)
         return symbol(callee, RESULT)
     return _call_module(frame, callee, arguments, span)
+
+
+def _note_commands(frame: Frame, arguments: Arguments) -> None:
+    """Note the functions that a library of options is handed, which it calls with the options of a user."""
+    for each in arguments.values():
+        if isinstance(each, Function):
+            frame.engine.demand.command(each.body)
 
 
 def _is_declared_otherwise(frame: Frame, value: Value) -> bool:
@@ -312,6 +321,7 @@ def call_library(frame: Frame, name: str, arguments: Arguments, span: ir.Span) -
     if forms:
         return apply_signature(frame, stubs, name, forms, arguments, span)
     if name.partition(".")[0] in OPTION_LIBRARIES:
+        _note_commands(frame, arguments)
         return root(OPTION, name, frame.site(span))
     if name.partition(".")[0] in QUIET:
         return frame.unknown(name, span)

@@ -101,6 +101,11 @@ def _is_of_library(frame: Frame, value: Instance, name: str, last: str) -> bool 
 
 def type_value(frame: Frame, value: Value) -> Value:
     """Return `type(value)`."""
+    if isinstance(value, Alternatives):
+        return join_all([type_value(frame, each) for each in value.options])
+    if isinstance(value, Term) and value.operator == "ite":
+        test, then, orelse = value.arguments
+        return either(test, type_value(frame, then), type_value(frame, orelse))
     if isinstance(value, Tensor):
         return library(TENSOR_CLASS if value.owner is NONE else PARAMETER_CLASS)
     if isinstance(value, Instance):

@@ -1,10 +1,11 @@
-"""Callers that hand over values about which nothing is known: pytest, and the unknown user of an object."""
+"""Callers outside of the project: pytest, the unknown user of an object, and the user of a command."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from devlint.frontend import ir
+from devlint.inference.entries.inputs import options
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.values.code import Body
 from devlint.inference.values.objects import Function, Instance, bound, class_value, function
@@ -53,6 +54,12 @@ def run(frame: Frame, body: Body) -> None:
             frame.engine.call(frame, bound(found, made), Arguments([], {}), frame.span)
     if isinstance(made, Instance) and frame.is_live:
         frame.engine.call(frame, bound(function(body), made), Arguments(given[1:], {}), frame.span)
+
+
+def run_command(frame: Frame, body: Body) -> None:
+    """Call a function that a library of options calls: with the options of a user."""
+    frame.span = body.scope.span
+    frame.engine.call(frame, function(body), options(frame, body, 0), frame.span)
 
 
 def _unknown(frame: Frame, body: Body) -> list[Value]:

@@ -9,6 +9,7 @@ from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.values.code import Body
 from devlint.inference.values.data import Finding
 from devlint.inference.values.devices import parse
+from devlint.inference.values.tensors import Tensor
 from devlint.inference.values.terms import (
     INPUT,
     NONE,
@@ -17,6 +18,7 @@ from devlint.inference.values.terms import (
     Constant,
     Root,
     Symbol,
+    Term,
     Value,
     constant,
     root,
@@ -28,16 +30,14 @@ PLAIN_TYPES: Final = frozenset({"int", "float", "str", "bool", "bytes", "dict", 
 """Annotations that say that a value is no tensor."""
 
 
-def options(frame: Frame, body: Body) -> Arguments:
-    """Return a free option for each named parameter of a constructor, unless its default is no choice.
+def options(frame: Frame, body: Body, skipped: int) -> Arguments:
+    """Return a free option for each parameter, unless its default is no choice.
 
     A number, a text or None as a default is a choice, for which a user may give another one.
     """
     named: dict[str, Value] = {}
-    for each in _named(body)[1:]:
+    for each in _named(body)[skipped:]:
         default = frame.engine.default(body, each.name) if each.has_default else None
-        if not body.file.is_of_library and frame.engine.demand.never_given(body, each.name):
-            continue
         if default is None or isinstance(default, Constant):
             named[each.name] = root(OPTION, each.name, constant(body.name))
     return Arguments([], named)
@@ -80,11 +80,16 @@ def _input(frame: Frame, body: Body, each: ir.Parameter, default: Value | None) 
 
 def is_proven(frame: Frame, finding: Finding) -> bool:
     """Whether the inputs that take part in a finding are tensors for certain."""
-    return all(not is_input(each.subject) or _is_tensor(frame, each.subject) for each in (finding.one, finding.two))
+    subjects = [each.subject for each in (finding.one, finding.two)]
+    return all(not is_of_input(each) or isinstance(each, Term) or _is_tensor(frame, each) for each in subjects)
 
 
-def is_input(value: Value) -> bool:
-    """Whether a value is an input of a client, or a part of one."""
+def is_of_input(value: Value) -> bool:
+    """Whether a value is an input of a client, a part of one, or computed from one by operators alone."""
+    if isinstance(value, Term):
+        return any(map(is_of_input, value.arguments))
+    if isinstance(value, Tensor):
+        return is_of_input(value.source)
     top = root_of(value)
     return top is not None and top.kind == INPUT
 

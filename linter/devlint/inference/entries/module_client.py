@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from devlint.frontend import ir
 from devlint.inference.entries.inputs import inputs, is_proven, options
-from devlint.inference.state.frame import NOBODY, Arguments, Frame
+from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.moves import move
 from devlint.inference.text.captured import instructions
 from devlint.inference.values.code import Body, ClassCode
 from devlint.inference.values.data import DISCARDED, OF_METHOD, OF_MODULE, Finding
 from devlint.inference.values.objects import Function, Instance, bound, class_value
 from devlint.inference.values.tensors import ACCELERATOR, Tensor
-from devlint.inference.values.terms import MOVED, NONE, PARAMETER, UNKNOWN, Constant, attribute, root
+from devlint.inference.values.terms import NONE, UNKNOWN, Constant, attribute
 from devlint.torchlib.knowledge import MODULE_STEPS
 
 
@@ -30,13 +30,13 @@ def findings(frame: Frame, code: ClassCode, is_wanted: bool) -> Iterator[Finding
     found = code.lookup("__init__")
     given = Arguments([], {})
     if isinstance(found, Function) and found.body.function is not None:
-        given = options(frame, found.body)
+        given = options(frame, found.body, 1)
     made = frame.engine.call(frame, class_value(code), given, span)
     if not isinstance(made, Instance) or not frame.is_live:
         return
     move(frame, made, ACCELERATOR, NONE)
     base = frame.state
-    places_itself = [name for name, body in _methods(code).items() if _places_itself(frame, body)]
+    places_itself = [name for name, body in _methods(code).items() if body in frame.engine.demand.placing]
     for name, body in _ways_in(code):
         if name in places_itself:
             continue  # its callers do not move the object before
@@ -87,14 +87,6 @@ def _read_of_self(body: Body) -> set[str]:
         elif isinstance(each, ir.Attribute) and each.base in held:
             names.add(each.name)
     return names
-
-
-def _places_itself(frame: Frame, body: Body) -> bool:
-    """Whether a method moves its own object."""
-    assert body.function is not None
-    own = root(PARAMETER, body.function.parameters[0].name)
-    effects = frame.engine.summary(body, NOBODY).effects
-    return any(each.owner is own and each.field is MOVED and each.value is not UNKNOWN for each in effects)
 
 
 def _stored_elsewhere(code: ClassCode, name: str) -> list[str]:

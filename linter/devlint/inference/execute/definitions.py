@@ -11,7 +11,7 @@ from devlint.inference.execute.run import block
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.values.objects import Function, Instance, Library, Wrapped, class_value, function, wrapped
 from devlint.inference.values.tensors import Tensor, Tuple
-from devlint.inference.values.terms import NONE, UNKNOWN, Root, Value, attribute, is_symbolic
+from devlint.inference.values.terms import NONE, OPTION, UNKNOWN, Root, Value, attribute, is_symbolic, root_of
 
 DATACLASSES: Final = frozenset({"dataclasses.dataclass", "typing.final", "functools.total_ordering"})
 """Decorators of classes that give them no other constructor than their fields say."""
@@ -50,6 +50,9 @@ def decorated(frame: Frame, made: Value, decorator: Value, span: ir.Span) -> Val
         return wrapped(WRAPPERS[decorator.name], made)
     if isinstance(decorator, Wrapped) and decorator.kind == "setter":
         return wrapped("property", decorator.function, made)
+    top = root_of(decorator)
+    if top is not None and top.kind == OPTION and isinstance(made, Function):
+        frame.engine.demand.command(made.body)
     if isinstance(decorator, Function) and isinstance(made, Function):
         state = frame.state.fork()
         result = frame.engine.call(frame, decorator, Arguments([made], {}), span)

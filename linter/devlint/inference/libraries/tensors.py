@@ -186,6 +186,14 @@ def typed(call: CallSite) -> Value:
     return apply(frame, stubs, call.name, stubs.function(call.name) or (), call.arguments, call.span)
 
 
+@handles("torch.sparse_coo_tensor", "torch.sparse.FloatTensor")
+def sparse(call: CallSite) -> Value:
+    """Return a sparse tensor, where its values are."""
+    frame, values = call.frame, call.argument(1, "values")
+    where = denoted(call.option("device") or NONE, device_of_data(frame, values))
+    return tensor(where, POSITIVE, NONE, source_of(frame, values))
+
+
 @handles("torch.Tensor:type")
 def type_(call: CallSite) -> Value:
     """Return `x.type(t)`: a type of tensors moves, a dtype does not; `x.type()` is a text."""

@@ -84,6 +84,8 @@ def move(frame: Frame, value: Value, where: Value, decided: Value) -> None:
     """Move a module in place. If the value is one of several alternatives, the device of each becomes unknown."""
     seen: dict[Value, Value] = {}
     for each in options(value):
+        if isinstance(each, Root) and where is not UNKNOWN:
+            frame.engine.demand.move_passed(frame.body, each.name)
         _move(frame, each, UNKNOWN if isinstance(value, Alternatives) else where, decided, seen)
     replace(frame, {old: new for old, new in seen.items() if isinstance(old, Tensor)})
 

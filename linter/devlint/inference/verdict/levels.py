@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from devlint.diagnostics import Certainty
-from devlint.inference.entries.inputs import is_input
+from devlint.inference.entries.inputs import is_of_input
 from devlint.inference.values.data import OF_METHOD, OF_MODULE, ON_HOST, PROGRAM, TAKES_CPU, Finding
 
 CERTAIN: Final = "certain"
@@ -27,9 +27,9 @@ def level_of(finding: Finding) -> str:
     """Return the level of a finding, one of LEVELS."""
     if finding.entry == PROGRAM:
         return ON_ACCELERATOR if finding.is_of_world else CERTAIN
-    is_of_input = [is_input(each.subject) for each in (finding.one, finding.two)]
-    is_contract = finding.requirement.kind in (ON_HOST, TAKES_CPU) and any(is_of_input)
-    is_likely = finding.entry == OF_MODULE or (finding.entry == OF_METHOD and not any(is_of_input))
+    is_of_client = [is_of_input(each.subject) for each in (finding.one, finding.two)]
+    is_contract = finding.requirement.kind in (ON_HOST, TAKES_CPU) and any(is_of_client)
+    is_likely = finding.entry == OF_MODULE or (finding.entry == OF_METHOD and not any(is_of_client))
     return LIKELY if finding.is_wanted and is_likely and not is_contract else POSSIBLE
 
 
