@@ -7,8 +7,9 @@ from typing import Final, final
 from devlint.inference.state.frame import NOBODY, Engine, Frame, Oracle
 from devlint.inference.state.summary import Summary
 from devlint.inference.summaries.make import begin, outcome, run
+from devlint.inference.summaries.tree import Active, Case, Node
 from devlint.inference.values.code import Body
-from devlint.inference.values.data import Answer, Finding, Question
+from devlint.inference.values.data import Finding
 from devlint.inference.values.terms import UNKNOWN
 
 MOST_CASES: Final = 64
@@ -20,60 +21,6 @@ DEEPEST_CALLS: Final = 60
 """The largest depth of nested executions; the result of a deeper one is unknown."""
 MOST_OF_ONE_BODY: Final = 4
 """The largest number of nested executions of one body."""
-
-
-@final
-class Active:
-    """A body that is being executed.
-
-    Attributes:
-        body: the executed body.
-        frame: its execution.
-        answers: of its finished rounds; a recursive call stands before the questions that follow it.
-        index: the number of executions around it.
-        lowest: the index of the outermost execution whose provisional summary it has used.
-        provisional: the summary for recursive calls.
-        is_used: whether a recursive call has used that summary.
-        round: the number of finished rounds.
-        is_done: whether its summary is final.
-        outer: the execution, with its round, whose provisional summary it rests on; None if there is none.
-    """
-
-    __slots__ = ("answers", "body", "frame", "index", "is_done", "is_used", "lowest", "outer", "provisional", "round")
-
-    def __init__(self, body: Body, index: int) -> None:
-        self.body = body
-        self.index = index
-        self.lowest = index
-        self.frame: Frame | None = None
-        self.answers: dict[Question, Answer] = {}
-        self.provisional = Summary(is_endless=True)
-        self.is_used = False
-        self.round = 0
-        self.is_done = False
-        self.outer: tuple[Active, int] | None = None
-
-
-@final
-class Case:
-    """A summary, and the execution with its round whose provisional summary it rests on; None if there is none."""
-
-    __slots__ = ("rests_on", "summary")
-
-    def __init__(self, summary: Summary, rests_on: tuple[Active, int] | None) -> None:
-        self.summary = summary
-        self.rests_on = rests_on
-
-
-@final
-class Node:
-    """A question, with the next question or the case for each answer."""
-
-    __slots__ = ("edges", "question")
-
-    def __init__(self, question: Question) -> None:
-        self.question = question
-        self.edges: dict[Answer, Node | Case] = {}
 
 
 @final
@@ -90,7 +37,7 @@ class Cases:
     __slots__ = ("count", "executions", "findings", "generic", "tree")
 
     def __init__(self) -> None:
-        self.tree: Node | Case | None = None
+        self.tree: Node | None = None
         self.generic: Summary | None = None
         self.findings: dict[Finding, None] = {}
         self.count = 0
@@ -141,15 +88,11 @@ class Summaries:
                     return active.provisional
         if inside >= MOST_OF_ONE_BODY and oracle is not NOBODY:
             return self.summary(body, NOBODY)
-        node = cases.tree
-        while isinstance(node, Node):
-            answer = oracle.answer(node.question)
-            if answer is not None and answer not in node.edges and cases.count >= MOST_CASES:
-                answer = None
-            node = node.edges.get(answer)
-        if node is not None and self._is_valid(node):
-            return node.summary
-        if node is None and cases.count >= MOST_CASES and cases.generic is not None:
+        is_full = cases.count >= MOST_CASES
+        case = cases.tree.find(oracle, is_full) if cases.tree is not None else None
+        if case is not None and self._is_valid(case):
+            return case.summary
+        if case is None and is_full and cases.generic is not None:
             return cases.generic
         return self._execute(body, cases, oracle)
 
@@ -215,18 +158,8 @@ class Summaries:
     def _insert(self, cases: Cases, frame: Frame, case: Case) -> None:
         """Insert a case into the tree, at the answers of its execution."""
         cases.count += 1
-        answers = list(frame.answers.items())
-        if not answers:
-            cases.tree = case
-            return
-        if not isinstance(cases.tree, Node) or cases.tree.question != answers[0][0]:
-            cases.tree = Node(answers[0][0])
-        node = cases.tree
-        for number, (_, answer) in enumerate(answers):
-            if number == len(answers) - 1:
-                node.edges[answer] = case
-                return
-            below = node.edges.get(answer)
-            if not isinstance(below, Node) or below.question != answers[number + 1][0]:
-                below = node.edges[answer] = Node(answers[number + 1][0])
-            node = below
+        answers = tuple(frame.answers.items())
+        if cases.tree is None:
+            cases.tree = Node(answers, case)
+        else:
+            cases.tree.insert(answers, case)
