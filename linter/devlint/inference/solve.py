@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, final
 
 from devlint.frontend import ir
 from devlint.inference.calls.apply import call_function
@@ -27,24 +27,72 @@ from devlint.inference.summaries.cases import Summaries
 from devlint.inference.text.captured import captured
 from devlint.inference.text.unread import unread_results
 from devlint.inference.values.code import Body, ClassCode, FileCode
-from devlint.inference.values.data import DISCARDED, Finding, Place
+from devlint.inference.values.data import CODE as CODE_OF
+from devlint.inference.values.data import DISCARDED, Answer, Code, Finding, Place, Question
 from devlint.inference.values.joins import join
-from devlint.inference.values.objects import ClassValue, FileValue, Function, Instance, Library, file_value, function
+from devlint.inference.values.objects import (
+    MODULE,
+    ClassValue,
+    FileValue,
+    Function,
+    Instance,
+    Library,
+    file_value,
+    function,
+)
 from devlint.inference.values.tensors import CPU
 from devlint.inference.values.terms import (
     BACKEND,
     DEVICE,
+    ENVIRONMENT_OF,
     GLOBAL,
     NO_DEVICE,
     UNKNOWN,
     Constant,
     Root,
+    Symbol,
     Value,
     constant,
     root,
 )
 from devlint.project import Project, Source
 from devlint.torchlib.catalogue import Catalogue
+
+
+@final
+class OfObjects(Oracle):
+    """Tells a body the objects and closures of its file, not its flags and tables, which may be others at a call."""
+
+    __slots__ = ("_puts_in",)
+
+    def __init__(self, puts_in: Substitution) -> None:
+        self._puts_in = puts_in
+
+    def answer(self, question: Question) -> Answer:
+        """See `Oracle`."""
+        answer = self._puts_in.answer(question) if question.kind == CODE_OF else None
+        if not isinstance(answer, Code):
+            return None
+        is_closure = isinstance(answer.what, Body) and bool(answer.what.around)
+        is_object = answer.kind == "object" or (isinstance(answer.what, tuple) and answer.what[0] == MODULE)
+        return answer if is_closure or is_object or _is_captured(question.term) else None
+
+
+def _is_settled(heap: Heap, value: Function) -> bool:
+    """Whether a closure uses code and literals alone, and never binds them anew."""
+    function, fields = value.body.function, heap.fields(value.environment)
+    held = [each for each in fields.values() if not (isinstance(each, CODE) and each.is_fixed)]
+    return function is not None and not function.nonlocal_names and bool(fields) and not held
+
+
+def _is_captured(value: Value) -> bool:
+    """Whether a symbol is a variable that a closure uses."""
+    while isinstance(value, Symbol):
+        if value.field is ENVIRONMENT_OF:
+            return True
+        value = value.parent
+    return False
+
 
 RECURSION_LIMIT: Final = 20_000
 CODE: Final = (Function, ClassValue, Library, FileValue, Constant)
@@ -161,8 +209,8 @@ class Solver(Engine):
             callers.run(frame, body)
         else:
             puts_in = Substitution(frame, {}, body.scope.span)
-            self._of_entry = puts_in
-            for requirement in self.summaries.summary(body, puts_in).requirements:
+            self._of_entry = OfObjects(puts_in)
+            for requirement in self.summaries.summary(body, self._of_entry).requirements:
                 needed = puts_in.requirement(requirement)
                 if needed is not None:
                     hand_on(frame, needed, None)
@@ -240,6 +288,9 @@ class Solver(Engine):
         if loaded.code.is_stored_once(name):
             value = self._name(loaded, name)
             if (isinstance(value, CODE) and value.is_fixed) or value is UNKNOWN:
+                return value
+            if isinstance(value, Function) and _is_settled(loaded.heap, value):
+                self._adopt(frame, loaded, value)
                 return value
         return self.global_value(frame, root(GLOBAL, name, constant(loaded.code.module)))
 
