@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from tests.judge.kinds import kind_of
@@ -20,10 +20,34 @@ UNNAMED = "<prog>"
 _CALLED_PROGRAM = "program"
 
 
+class Loaded:
+    """A program whose text was executed, so that its functions can be called one after the other.
+
+    Args:
+        job: the program.
+        file: its file.
+
+    Raises:
+        BaseException: whatever the program raises.
+    """
+
+    def __init__(self, job: Job, file: str) -> None:
+        self._file = file
+        self._revealed: list[tuple[int, str]] = []
+        self._program = _begin(job, file, _CALLED_PROGRAM)
+        _observe(file, self._revealed)
+        exec(compile(job.code, file, "exec", dont_inherit=True), self._program.__dict__)
+
+    def call(self, job: Job) -> Verdict:
+        """Calls the function that a job names; what the program has revealed before is in each verdict."""
+        raised = _execute(lambda: getattr(self._program, job.call or "")())
+        verdict = Verdict("ok") if raised is None else _verdict(raised, job, self._file)
+        return replace(verdict, revealed=tuple(self._revealed))
+
+
 def run_program(job: Job, file: str) -> Verdict:
     """Executes the text of `job` as the file `file`, and then calls its function if one is named."""
-    linecache.cache[file] = (len(job.code), None, job.code.splitlines(True), file)
-    sys.argv = [file, *job.argv]
+    program = _begin(job, file, "__main__" if job.call is None else _CALLED_PROGRAM)
     try:
         code = compile(job.code, file, "exec", dont_inherit=True)
     except SyntaxError as error:
@@ -33,24 +57,34 @@ def run_program(job: Job, file: str) -> Verdict:
     values: list[tuple[str, dict[str, str]]] = []
     if job.recorded:
         record(os.path.dirname(file), values)
-    raised = _execute(code, file, job.call)
+    raised = _execute(lambda: _run(code, program, job.call))
     sys.setprofile(None)
     verdict = Verdict("ok") if raised is None else _verdict(raised, job, file)
     left = 0 if raised is None else frames_in(os.path.dirname(file), raised.__traceback__)
     return replace(verdict, revealed=tuple(revealed), values=tuple(values[: len(values) - left]))
 
 
-def _execute(code: types.CodeType, file: str, call: str | None) -> BaseException | None:
-    """Returns what the program raised; leaving by sys.exit(0) is no error."""
-    name = "__main__" if call is None else _CALLED_PROGRAM
+def _begin(job: Job, file: str, name: str) -> types.ModuleType:
+    """Returns the module that a program becomes, with nothing executed yet."""
+    linecache.cache[file] = (len(job.code), None, job.code.splitlines(True), file)
+    sys.argv = [file, *job.argv]
     program = types.ModuleType(name)
     program.__file__ = file
     sys.modules["__main__"] = types.ModuleType("__main__")
     sys.modules[name] = program
+    return program
+
+
+def _run(code: types.CodeType, program: types.ModuleType, call: str | None) -> None:
+    exec(code, program.__dict__)
+    if call is not None:
+        getattr(program, call)()
+
+
+def _execute(part: Callable[[], object]) -> BaseException | None:
+    """Returns what a part of a program raised; leaving by sys.exit(0) is no error."""
     try:
-        exec(code, program.__dict__)
-        if call is not None:
-            getattr(program, call)()
+        part()
     except SystemExit as exit_request:
         return exit_request if exit_request.code else None
     except BaseException as error:

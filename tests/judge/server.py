@@ -1,5 +1,8 @@
 """The judge's server: a process with torch loaded that forks once for each program, in some 20 ms.
 
+A job that calls a function of a file is run by a *stage*: a fork that has executed the text of the file, and that forks
+once for each function. So the functions of one file share what their file imports.
+
 Started as `python -m tests.judge.server rehearsed|lenient|plain`. It reads a job per line and answers with a verdict
 per line. A program has a process group, an empty working directory and an output file of its own.
 """
@@ -11,24 +14,26 @@ import dataclasses
 import json
 import os
 import select
+import shutil
 import signal
 import sys
 import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from tests.copies import HUGE_PAGES
-from tests.judge.program import run_program
+from tests.judge.program import Loaded, run_program
 from tests.judge.protocol import FAILURE_MARK, Job, Verdict
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 GUARD_ROOT = REPOSITORY / "runtime_guard"
 
 _OUTPUT_KEPT = 16_000
+_MOST_STAGES = 2
 
 
 def main(kind: str) -> None:
@@ -40,10 +45,12 @@ def main(kind: str) -> None:
     _prepare(kind)
     replies = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
+    stages: dict[str, Stage] = {}
     for line in sys.stdin:
-        answer = _run_forked(Job.from_json(line), kind)
-        replies.write(answer + "\n")
+        replies.write(_answer(Job.from_json(line), kind, stages) + "\n")
         replies.flush()
+    for stage in stages.values():
+        stage.end()
 
 
 def _prepare(kind: str) -> None:
@@ -89,8 +96,81 @@ def _be_lenient() -> None:
     tensors._refuse_numpy = lambda tensor: None
 
 
-def _run_forked(job: Job, kind: str) -> str:
-    """Returns the line that answers the job."""
+def _answer(job: Job, kind: str, stages: dict[str, Stage]) -> str:
+    """Returns the line that answers the job; a stage that fails leaves the job to a fork of its own."""
+    if job.call is None or job.recorded:
+        return _run_forked(job, kind)
+    text = dataclasses.replace(job, call=None, timeout=0).to_json()
+    if text not in stages:
+        if len(stages) >= _MOST_STAGES:
+            stages.pop(next(iter(stages))).end()
+        stages[text] = Stage(job, kind, stages.values())
+    return stages[text].answer(job) or _run_forked(job, kind)
+
+
+class Stage:
+    """A process that has executed the text of a file, see above.
+
+    Args:
+        job: any call of a function of the file.
+        kind: see `main`.
+        others: the other stages, whose pipes it leaves alone.
+    """
+
+    def __init__(self, job: Job, kind: str, others: Iterable[Stage]) -> None:
+        jobs_end, self._jobs = os.pipe()
+        self._answers, answers_end = os.pipe()
+        self._child = os.fork()
+        if self._child == 0:
+            for stage in (self, *others):
+                os.close(stage._jobs)
+            _be_stage(job, kind, jobs_end, answers_end)
+        os.close(jobs_end)
+        os.close(answers_end)
+        self._works = True
+
+    def answer(self, job: Job) -> str:
+        """Returns the line that answers a job; "" if the stage cannot."""
+        found: bytes | None = None
+        if self._works:
+            with contextlib.suppress(OSError):
+                _write_line(self._jobs, job.to_json().encode())
+                found = _read_line(self._answers, 2 * job.timeout)
+        self._works = bool(found)
+        return found.decode().strip() if found else ""
+
+    def end(self) -> None:
+        """Ends the process, which tidies up when its pipe ends."""
+        os.close(self._jobs)
+        _read_line(self._answers, 10)
+        os.close(self._answers)
+        _kill(self._child)
+        os.waitpid(self._child, 0)
+
+
+def _be_stage(job: Job, kind: str, jobs: int, answers: int) -> NoReturn:
+    """Executes the text of a file, and answers jobs until their pipe ends; never returns."""
+    try:
+        os.setsid()
+        with tempfile.TemporaryDirectory(prefix="judge_", ignore_cleanup_errors=True) as name, os.fdopen(jobs) as lines:
+            folder = Path(name)
+            (folder / "work").mkdir()
+            _redirect(folder / "output")
+            file = _set_the_scene(job, folder / "work")
+            with contextlib.ExitStack() as machine:
+                if kind != "plain":
+                    from devlint_guard.rehearsal import rehearse
+
+                    machine.enter_context(rehearse(job.devices, from_beginning=True))
+                loaded = Loaded(job, file)
+                for line in lines:
+                    _write_line(answers, _run_forked(Job.from_json(line), kind, loaded).encode())
+    finally:
+        os._exit(0)
+
+
+def _run_forked(job: Job, kind: str, loaded: Loaded | None = None) -> str:
+    """Returns the line that answers the job; `loaded` is its program, if this process is a stage."""
     with tempfile.TemporaryDirectory(prefix="judge_", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         (folder / "work").mkdir()
@@ -98,7 +178,7 @@ def _run_forked(job: Job, kind: str) -> str:
         child = os.fork()
         if child == 0:
             os.close(reading_end)
-            _run_in_child(job, folder, writing_end, kind)
+            _run_in_child(job, folder, writing_end, kind, loaded)
         os.close(writing_end)
         answer = _read_line(reading_end, job.timeout)
         os.close(reading_end)
@@ -156,15 +236,19 @@ def _ending(exit_code: int) -> str:
     return f"the process ended itself with exit code {exit_code}"
 
 
-def _run_in_child(job: Job, folder: Path, pipe: int, kind: str) -> NoReturn:
+def _run_in_child(job: Job, folder: Path, pipe: int, kind: str, loaded: Loaded | None) -> NoReturn:
     """Runs the program and writes the verdict; never returns."""
     own_id = os.getpid()
     exit_code = 0
     try:
         os.setsid()
-        _redirect(folder / "output")
-        file = _set_the_scene(job, folder / "work")
-        verdict = run_program(job, file) if kind == "plain" else _rehearsed(job, file)
+        if loaded is None:
+            _redirect(folder / "output")
+            file = _set_the_scene(job, folder / "work")
+            verdict = run_program(job, file) if kind == "plain" else _rehearsed(job, file)
+        else:
+            _leave_the_stage(folder)
+            verdict = loaded.call(job) if kind == "plain" else _rehearsed_call(job, loaded)
         with contextlib.suppress(Exception):
             sys.stdout.flush()
             sys.stderr.flush()
@@ -212,6 +296,29 @@ def _set_the_scene(job: Job, work: Path) -> str:
     sys.path[:0] = [os.path.dirname(file), *job.paths]
     torch.manual_seed(0)
     return file
+
+
+def _leave_the_stage(folder: Path) -> None:
+    """Gives a fork of a stage a working directory and an output of its own, with what the stage has written."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    shutil.copytree(os.getcwd(), folder / "work", dirs_exist_ok=True)
+    shutil.copyfile(Path(os.getcwd()).parent / "output", folder / "output")
+    os.chdir(folder / "work")
+    _redirect(folder / "output")
+
+
+def _rehearsed_call(job: Job, loaded: Loaded) -> Verdict:
+    """Calls a function in a fork of a stage, as if the machine had been used by this process alone."""
+    from devlint_guard.rehearsal.machine import MACHINE
+    from devlint_guard.rehearsal.unjudged import JOURNAL, UNJUDGED
+
+    MACHINE.is_bad_fork = False
+    JOURNAL.begin()
+    verdict = loaded.call(job)
+    verdict = dataclasses.replace(verdict, unjudged=tuple(UNJUDGED.lines()))
+    JOURNAL.end()
+    return verdict
 
 
 def _rehearsed(job: Job, file: str) -> Verdict:
