@@ -19,7 +19,7 @@ from textwrap import shorten
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from devlint import one_cause
+from devlint import inferred, one_cause
 from devlint.audit import mentions_suppressions, silence, silence_only
 from devlint.decoding import lines_of
 from devlint.diagnostics import Certainty, Diagnostic, Place, RuleText, Severity, Silenced
@@ -245,7 +245,7 @@ class _Workplace:
     def inference(self) -> Inference:
         from devlint.inference import Inference
 
-        return Inference(self.project, signatures=self.configuration.signatures)
+        return Inference(self.project, signatures=self.configuration.signatures, watches=self.observing)
 
     @cached_property
     def selection(self) -> Selection:
@@ -285,13 +285,19 @@ class _Workplace:
         if analysis is not None:
             analysis.prepare(after)
         self.project.change(after)
+        self.forget_inference()
         return analysis is None or analysis.change(before, after)
+
+    def forget_inference(self) -> None:
+        """Let the inference begin anew: a text has changed, or its values are to be kept."""
+        vars(self).pop("inference", None)
 
     def facts(self, source: Source) -> FileFacts:
         """Return the facts of a file, and keep them until the next file."""
-        facts = self.analysis.facts(source, occurrences=self.observing)
-        self.latest = facts
-        return facts
+        by_inference = self._settings.engine == "inference"
+        find = partial(inferred.facts, self.inference) if by_inference else self.analysis.facts
+        self.latest = find(source, occurrences=self.observing)
+        return self.latest
 
 
 class Inspector:
@@ -350,7 +356,7 @@ class Inspector:
         source = place.project.source(path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return source, place.analysis.facts(source)
+            return source, place.facts(source)
 
     def rules_for(self, batch: Batch, path: Path) -> Rules:
         """Return the rules that are on for one of the batch's files."""
@@ -378,6 +384,8 @@ class Inspector:
         from devlint.facts import FileFacts
 
         place = self._workplace(batch)
+        if not place.observing:
+            place.forget_inference()
         place.observing, place.latest = True, None
         (result,) = self.inspect(batch.of((path,)))
         at_calls = map(at_its_call, once(result.elsewhere))
@@ -421,6 +429,8 @@ class Inspector:
             if self._settings.engine == "inference":
                 names = {rule.code: rule.name for rule in place.selection.rules_for(source.path)}
                 told = place.inference.diagnostics(source, names, place.least)
+                if place.observing:
+                    place.facts(source)
                 return self._settled(place, source, told, FileResult(display, digest=source.digest))
             facts = place.facts(source)
             phase = "rules"

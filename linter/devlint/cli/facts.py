@@ -14,7 +14,8 @@ from devlint.errors import SourceError
 @click.argument("place", metavar="FILE[:LINE]")
 @click.option("--config", type=click.Path(path_type=Path), help="Use this TOML file.")
 @click.option("--isolated", is_flag=True, help="Read no configuration file.")
-def facts(place: str, config: Path | None, isolated: bool) -> int:
+@click.option("--engine", type=click.Choice(["analysis", "inference"]), default="analysis", hidden=True)
+def facts(place: str, config: Path | None, isolated: bool, engine: str) -> int:
     """Print what devlint knows about a file.
 
     It prints the devices of names, and the facts that rules see. With `:LINE`, it prints those of one line."""
@@ -26,7 +27,7 @@ def facts(place: str, config: Path | None, isolated: bool) -> int:
     if not (colon and line.isdecimal()) or Path(place).exists():
         file, line = place, ""
     try:
-        source, found = facts_of(Path(file), Settings((file,), config=config, isolated=isolated))
+        source, found = facts_of(Path(file), Settings((file,), config=config, isolated=isolated, engine=engine))
     except SyntaxError as error:
         raise SourceError(error.msg, path=file, line=error.lineno) from error
     last = source.text.rstrip("\n").count("\n") + 1

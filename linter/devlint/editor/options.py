@@ -12,6 +12,7 @@ from devlint.settings import Settings, did_you_mean
 
 HINTS = ("bindings", "off")
 MODES = ("openFilesOnly", "workspace")
+ENGINES = ("analysis", "inference")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Options:
         inlay_hints: "bindings" shows where each name lives at the place where it is bound; "off".
         select, extend_select, ignore: as on the command line.
         config: the configuration file for every source file.
+        engine: which analysis finds errors; no page tells of it.
         problems: for the user, about the unknown keys and wrong values.
     """
 
@@ -32,6 +34,7 @@ class Options:
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     config: Path | None = None
+    engine: str = ENGINES[0]
     problems: tuple[str, ...] = ()
 
     @property
@@ -48,6 +51,7 @@ class Options:
             ignore=self.ignore,
             extend_select=self.extend_select,
             config=self.config,
+            engine=self.engine,
             within=() if workspace is None else (workspace,),
             in_editor=True,
         )
@@ -74,6 +78,7 @@ def read_options(given: object, *, is_own: bool = False) -> Options:
         extend_select=_names(right.get("extendSelect")) or (),
         ignore=_names(right.get("ignore")) or (),
         config=Path(str(config)) if config else None,
+        engine=str(right.get("engine", ENGINES[0])),
         problems=(
             *(f'unknown setting "{key}"{did_you_mean(key, _ALLOWED)}' for key in unknown),
             *(f'setting "{key}": {_wanted(key)}, not {json.dumps(known[key], default=str)}' for key in sorted(wrong)),
@@ -88,6 +93,7 @@ _ALLOWED: Mapping[str, tuple[str, ...] | type] = {
     "extendSelect": list,
     "ignore": list,
     "config": str,
+    "engine": ENGINES,
 }
 """The settings, each with its values or their type; a list holds names."""
 

@@ -22,9 +22,9 @@ Worked example. The body of `scaled` alone breaks nothing; its second caller bre
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from devlint.diagnostics import Certainty
 from devlint.errors import SourceError
@@ -36,22 +36,42 @@ if TYPE_CHECKING:
     from devlint.project import Source
 
 
+class Seen(NamedTuple):
+    """A value of an expression.
+
+    Attributes:
+        start, end: of the expression, as `ast` counts lines and columns; no end for an argument of `reveal_device`.
+        kind: "tensor", "parameter", "module", "device" (of something that names one) or "revealed".
+        of: the class of a module, or "".
+        text: the device, in words.
+    """
+
+    start: tuple[int, int]
+    end: tuple[int, int] | None
+    kind: str
+    of: str
+    text: str
+
+
 class Inference:
     """Reports on the files of one project.
 
     Args:
         project: finds and reads the files; imports are resolved in it.
         signatures: stub files with device signatures of the project's own wrappers.
+        watches: keep the values of all expressions, for `seen`.
 
     Raises:
         CatalogueError: a signature cannot be understood.
     """
 
-    def __init__(self, project: Project, signatures: Sequence[Path] = ()) -> None:
+    def __init__(self, project: Project, signatures: Sequence[Path] = (), *, watches: bool = False) -> None:
+        from devlint.inference.execute.claims import Claims
         from devlint.inference.solve import Solver
 
         self._project = project
-        self._solver = Solver(project, catalogue.load(signatures))
+        self._claims = Claims() if watches else None
+        self._solver = Solver(project, catalogue.load(signatures), self._claims)
 
     def diagnostics(
         self, source: Source, names: Mapping[str, str], least: Certainty = Certainty.ON_ACCELERATOR
@@ -70,6 +90,21 @@ class Inference:
         if least is Certainty.POSSIBLE:
             found += self._solver.of_clients()
         return diagnostics(found, source.display, source.text, names)
+
+    def seen(self, source: Source) -> Iterator[Seen]:
+        """Yield the values in a file that was checked: what `reveal_device` shows, and all that were watched."""
+        from devlint.inference.verdict.words import device_text, kind_of
+
+        for place, where in self._solver.revealed().items():
+            if place.path == source.display:
+                yield Seen((place.line, place.column), None, "revealed", "", device_text(where))
+        for body, claims in self._claims.of_bodies().items() if self._claims is not None else ():
+            for (_, span), claim in claims.items() if body.file.path == source.display else ():
+                kind, of = kind_of(claim.value)
+                where = {"device": claim.value, "module": claim.module_device}.get(kind, claim.device)
+                if kind:
+                    text = device_text(self._solver.in_new_process(body, where))
+                    yield Seen(span[:2], span[2:], kind, of, text)
 
     def _readable(self, path: Path) -> Source | None:
         try:

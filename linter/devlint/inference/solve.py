@@ -141,11 +141,11 @@ class Solver(Engine):
 
     def revealed(self) -> dict[Place, Value]:
         """Return the device of the argument of each call of `reveal_device` in a new process, by place."""
-        found: dict[Place, Value] = {}
-        for place, (_, body, where) in self._revealed.items():
-            frame = self._entry(body.file, self._default)
-            found[place] = Substitution(frame, {}, body.scope.span).value(where)
-        return found
+        return {place: self.in_new_process(body, where) for place, (_, body, where) in self._revealed.items()}
+
+    def in_new_process(self, body: Body, value: Value) -> Value:
+        """Return a value of a body that no code of the project calls, as it is after all files were executed."""
+        return Substitution(self._entry(body.file, self._default), {}, body.scope.span).value(value)
 
     def _check(self, sources: Iterable[Source]) -> list[Finding]:
         for source in sources:

@@ -31,7 +31,8 @@ def diagnostics(found: Iterable[Finding], display: str, text: str, names: Mappin
                 continue
             if finding.entry != PROGRAM and place in of_programs:
                 continue  # a client meets the same cause again
-            calls = tuple([Place(each.path, each.line, 1, each.line, 1) for each in finding.requirement.chain])
+            chain = finding.requirement.chain
+            calls = tuple([_place(lines if each.path == display else [], each) for each in chain])
             level, where = certainty_of(finding), _place(lines, place)
             report = Diagnostic(code, names[code], Severity.ERROR, level, message, where, calls=calls)
             reports[place, code] = report
@@ -46,7 +47,7 @@ def _causes(finding: Finding) -> Iterator[tuple[str, data.Place, str]]:
 
 
 def _place(lines: list[str], place: data.Place) -> Place:
-    line = lines[place.line - 1] if place.line <= len(lines) else ""
+    line = lines[place.line - 1] if place.line <= len(lines) else " " * place.column
     before = line.encode("utf-8", "surrogatepass")[: place.column].decode("utf-8", "surrogatepass")
     column = len(before) + 1
     return Place(place.path, place.line, column, place.line, len(line) + 1)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from devlint.inference.state.where import is_module
 from devlint.inference.values.devices import possible, type_of
-from devlint.inference.values.tensors import Alternatives, Device
+from devlint.inference.values.objects import ClassValue, Instance
+from devlint.inference.values.tensors import Alternatives, Device, Tensor
 from devlint.inference.values.terms import (
     DEVICE,
     MACHINE,
     NO_DEVICE,
+    NONE,
     PARAMETER,
     Root,
     Symbol,
@@ -75,3 +78,15 @@ def _path(value: Value) -> str:
         return value.name if value.kind == PARAMETER else ""
     above = _path(value.parent) if isinstance(value, Symbol) and value.field.kind != "#" else ""
     return above + value.field.text if isinstance(value, Symbol) and above else ""
+
+
+def kind_of(value: Value) -> tuple[str, str]:
+    """Return the kind of a value that is somewhere or names a device, see `Seen`, and its class; else empty texts."""
+    if all(isinstance(each, Device) for each in possible(value)):
+        return "device", ""
+    if isinstance(value, Tensor):
+        return "tensor" if value.owner is NONE else "parameter", ""
+    if not is_module(value) or not isinstance(value, Instance):
+        return "", ""
+    of = value.of
+    return "module", of.code.scope.name if isinstance(of, ClassValue) else value.of.text.rpartition(".")[2]
