@@ -106,7 +106,7 @@ def main() -> int:
     parser.add_argument("--plain", action="store_true", help="without a rehearsal")
     parser.add_argument("--devices", type=int, default=2, help="of the rehearsal")
     parser.add_argument("--main", help="the file to run in each folder, or the name of a module such as pytest")
-    parser.add_argument("--seconds", type=int, default=60, help="that a run may take")
+    parser.add_argument("--seconds", type=int, default=60, help="of CPU time that a run may take")
     parser.add_argument("--with", dest="arguments", default="", help="the arguments of the program")
     parser.add_argument("--known", type=Path, help="a file with lines `PLACE  # REASON` that do not count")
     options = parser.parse_args()

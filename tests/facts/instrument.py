@@ -65,8 +65,8 @@ class _Teller(ast.NodeTransformer):
         name = node.func if isinstance(node, ast.Call) else node
         if isinstance(name, ast.Name) and (name.id in OF_THE_FRAME or name.id.startswith("__")):
             return node
-        if isinstance(node, ast.Compare) and len(node.ops) > 1:  # several instructions with one text
-            return node
+        if isinstance(node, ast.Compare) and (len(node.ops) > 1 or ast.unparse(node.left) == "__name__"):
+            return node  # several instructions with one text; and each file is a program for the inference
         assert isinstance(node, ast.expr)
         end_line, end_column = node.end_lineno, node.end_col_offset
         assert end_line is not None

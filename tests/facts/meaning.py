@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import enum
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
@@ -343,7 +344,7 @@ _RANKS: Final[dict[str, Callable[[int, int], int]]] = {
 }
 
 _OPERATIONS: Final[dict[str, Callable[..., Any]]] = {
-    "is": lambda one, two: one is two,
+    "is": lambda one, two: _value_of(one) is _value_of(two),
     "isinstance": isinstance,
     "len": len,
     "format": lambda *texts: "".join(map(str, texts)),
@@ -355,6 +356,11 @@ _OPERATIONS: Final[dict[str, Callable[..., Any]]] = {
     "hasattr": lambda owner, name: MISSING if isinstance(owner, torch.nn.Module) else hasattr(owner, name),
     "item": lambda owner, key: owner[key] if isinstance(owner, (list, tuple, dict)) else MISSING,
 }
+
+
+def _value_of(thing: Any) -> Any:
+    """Return the value of a member of an enumeration, which is the member for the inference."""
+    return thing.value if isinstance(thing, enum.Enum) else thing
 
 
 def _computed(name: str, things: list[Any]) -> Any:

@@ -84,7 +84,9 @@ def _forked(work: Callable[[], _T], folder: Path, seconds: int) -> _T | str:
     child = os.fork()
     if not child:
         os.setsid()
-        signal.alarm(seconds)
+        signal.signal(signal.SIGPROF, signal.default_int_handler)  # what a program has shown until then counts
+        signal.setitimer(signal.ITIMER_PROF, seconds, 5)
+        signal.alarm(20 * seconds)
         with open(folder / "output", "wb") as output:
             os.dup2(output.fileno(), 1)
             os.dup2(output.fileno(), 2)
@@ -118,6 +120,7 @@ def _compared(program: Program, root: Path) -> Told:
     run = Run(places, bodies, modules, program.devices or 0)
     vars(builtins)[TELL], vars(builtins)[ENTER] = run.fact, run.enter
     result = run.end(_executed(program, root, trees))
+    signal.setitimer(signal.ITIMER_PROF, 0)
     sys.modules.update(own)
     base = f"{root.parent if root.is_file() else root}{os.sep}"
     for found in (result.conflicts, result.misses):

@@ -127,6 +127,8 @@ def _bound(
             values, rest = rest, []
             if arguments.spread is not None:
                 values = [*values, *side_by_side(frame, arguments.spread)]
+                if elements(frame, arguments.spread) is None:
+                    values.append(UNKNOWN)
         elif parameter.kind == "kwargs":
             named = {}
             continue
@@ -362,7 +364,7 @@ def _length(frame: Frame, values: list[Value]) -> Value:
         if inside is None:
             return POSITIVE
         values = list(inside)
-    is_one_element = bool(values) and all(each is constant(1) for each in values)
+    is_one_element = UNKNOWN in values or (bool(values) and all(each is constant(1) for each in values))
     return POSITIVE if is_one_element else constant(len(values))
 
 
