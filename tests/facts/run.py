@@ -170,7 +170,7 @@ def _executed(program: Program, root: Path, trees: Mapping[str, Any]) -> BaseExc
     main = root if root.is_file() else root / program.main
     is_module = not main.is_file()
     os.chdir(root if is_module else main.parent)
-    sys.path.insert(0, os.getcwd())
+    sys.path[:0] = [os.getcwd(), str(root)]  # as if the project were installed
     sys.argv = [str(main), *program.arguments]
     torch.manual_seed(0)
     with _machine(program):
