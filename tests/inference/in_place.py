@@ -21,6 +21,7 @@ from devlint.inference.solve import Solver
 from devlint.inference.state.frame import Arguments, Frame, State
 from devlint.inference.state.where import device_of
 from devlint.inference.summaries.make import enter, leave, run
+from devlint.inference.values.data import ON_MACHINE
 from devlint.inference.values.objects import Function
 from devlint.inference.values.terms import UNKNOWN, Root, Value
 from devlint.project import Project
@@ -85,7 +86,11 @@ _OUTER: dict[Frame, Frame] = {}
 
 
 class Outcome(NamedTuple):
-    """What a check of a program leaves: what is broken, what its names hold, and whether a caller broke something."""
+    """What a check of a program leaves: what is broken, what its names hold, and whether a caller broke something.
+
+    Of a device that the machine lacks, only the first of several operations is told. Which one that is, is no part of
+    the law, so such a device counts without its place.
+    """
 
     broken: frozenset[tuple[str, int, int]]
     names: dict[str, str]
@@ -103,10 +108,17 @@ def outcome(kind: type[Solver], path: Path) -> Outcome:
     broken = set()
     for found in findings:
         place, kind_of = found.requirement.place, found.requirement.kind
-        broken.add((kind_of, place.line, place.column))
+        if kind_of in ON_MACHINE:
+            broken.add((f"{kind_of} {found.one.device.text.removesuffix(':0')}", 0, 0))
+        else:
+            broken.add((kind_of, place.line, place.column))
     names = {name: f"{value.text} on {device_of(frame, value).text}" for name, value in frame.state.names.items()}
     names = {name: _without_sources(text) for name, text in names.items()}
-    return Outcome(frozenset(broken), names, any(found.requirement.chain for found in findings))
+    return Outcome(
+        frozenset(broken),
+        names,
+        any(found.requirement.chain for found in findings if found.requirement.kind not in ON_MACHINE),
+    )
 
 
 def differences(count: int, seed: int, of_callers: list[int] | None = None) -> Iterator[str]:

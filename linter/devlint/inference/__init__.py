@@ -113,11 +113,16 @@ class Inference:
             return None
 
 
-def check_text(text: str) -> list[str]:
-    """Return the reports on a program, each as its line, its code and its message; no file is written."""
+def check_text(text: str, families: str = "124") -> list[str]:
+    """Return the reports on a program, each as its line, its code and its message.
+
+    Args:
+        text: of the program.
+        families: the first digits of the codes that are wanted.
+    """
     with tempfile.TemporaryDirectory() as folder:
         project = Project(Path(folder))
         source = project.put(Path(folder) / "program.py", text.encode())
-        codes = {f"DEV{number}": "" for number in range(100, 1000)}
+        codes = {f"DEV{family}{number:02}": "" for family in families for number in range(100)}
         found = Inference(project).diagnostics(source, codes, Certainty.POSSIBLE)
     return [f"{one.place.line}: {one.code} {one.message}" for one in found]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final, final
 
 from devlint.frontend import ir
@@ -17,14 +17,25 @@ from devlint.inference.entries import callers, function_client, module_client
 from devlint.inference.execute.expressions import operate
 from devlint.inference.execute.statements import block
 from devlint.inference.files import DONE, NEW, RUNNING, Files, Loaded
+from devlint.inference.requirements.machines import settle
 from devlint.inference.requirements.propagate import hand_on
-from devlint.inference.state.frame import NOBODY, Arguments, Engine, Frame, Oracle, Recorder
+from devlint.inference.state.frame import (
+    NOBODY,
+    SOME_TEST,
+    Arguments,
+    Engine,
+    Frame,
+    Oracle,
+    Recorder,
+    is_mark,
+)
 from devlint.inference.state.heap import Heap, parts
 from devlint.inference.state.summary import Summary
 from devlint.inference.state.where import PROCESS_STATE
 from devlint.inference.stubs import Stubs
 from devlint.inference.summaries.cases import Summaries
 from devlint.inference.text.captured import captured
+from devlint.inference.text.members import read_of_self
 from devlint.inference.text.unread import unread_results
 from devlint.inference.values.code import Body, ClassCode, FileCode
 from devlint.inference.values.data import CODE as CODE_OF
@@ -203,6 +214,8 @@ class Solver(Engine):
         if known is not None:
             return known
         frame = self._entry(body.file, self._default)
+        is_own = body.owner is not None and body.scope.name.rpartition(".")[2] in read_of_self(body.owner.scope)
+        frame.path = (SOME_TEST,) if is_own else body.conditions  # other methods may test before they call it
         if body in self.demand.commands:
             callers.run_command(frame, body)
         elif callers.is_test(body) or callers.is_of_object(body):
@@ -214,6 +227,7 @@ class Solver(Engine):
                 needed = puts_in.requirement(requirement)
                 if needed is not None:
                     hand_on(frame, needed, None)
+        settle(frame)
         self._own[body] = frame.findings
         return frame.findings
 
@@ -244,6 +258,7 @@ class Solver(Engine):
         loaded.frame = self._entry(loaded.code, CPU)
         before = self.summaries.apart()
         block(loaded.frame, loaded.code.scope.body)
+        settle(loaded.frame)
         self.summaries.back(before)
         loaded.progress = DONE
 
@@ -387,6 +402,7 @@ class Solver(Engine):
             owner = frame.namespaces[-1][0] if frame.namespaces else None
             around = outer.around | outer.scope.local_names if outer.function is not None else frozenset[str]()
             around -= outer.scope.global_names
+            is_inner = outer.function is not None and owner is None
             found = Body(
                 outer.file,
                 function,
@@ -395,6 +411,7 @@ class Solver(Engine):
                 around,
                 captured(function, around),
                 unread_results(function),
+                outer.conditions if is_inner else (*outer.conditions, *_tests(frame)),
             )
             self._bodies[function] = found
         return found
@@ -462,6 +479,13 @@ class Solver(Engine):
     def summary(self, body: Body, oracle: Oracle) -> Summary:
         """See `Engine`."""
         return self.summaries.summary(body, oracle)
+
+
+def _tests(frame: Frame) -> Iterator[Value]:
+    """Yield the tests under which a frame defines a function."""
+    for each in frame.every_test():
+        if each is SOME_TEST or not is_mark(each):
+            yield each if each.is_fixed else SOME_TEST
 
 
 def _absolute(file: FileCode, module: str, level: int) -> str:

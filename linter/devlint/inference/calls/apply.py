@@ -11,7 +11,7 @@ from devlint.inference.calls.substitution import Substitution
 from devlint.inference.libraries.signatures import prove
 from devlint.inference.requirements.propagate import hand_on
 from devlint.inference.state.containers import append, set_item
-from devlint.inference.state.frame import LARGEST_CONDITION, MOST_PASSED, Arguments, Frame
+from devlint.inference.state.frame import LARGEST_CONDITION, MOST_PASSED, Arguments, Frame, is_mark
 from devlint.inference.state.moves import havoc, move, set_data
 from devlint.inference.state.summary import Effect, Summary
 from devlint.inference.state.where import PROCESS_STATE
@@ -68,7 +68,8 @@ def apply(frame: Frame, summary: Summary, puts_in: Substitution, span: ir.Span) 
             frame.leave()
         return UNKNOWN
     kept = [each for each in holds if is_symbolic(each) and each.nodes <= LARGEST_CONDITION]
-    frame.state.passed = tuple(dict.fromkeys((*frame.state.passed, *kept)))[-MOST_PASSED:]
+    passed = dict.fromkeys((*frame.state.passed, *kept))
+    frame.state.passed = tuple(sorted(passed, key=is_mark, reverse=True))[-MOST_PASSED:]
     for owner, copied in made:
         frame.heap.copy(owner, copied)
     frame.state.names[RETURNED] = value

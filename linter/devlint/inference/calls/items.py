@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from devlint.frontend import ir
 from devlint.inference.calls.attributes import read
+from devlint.inference.requirements.machines import set_variable
 from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.containers import item, one_element, set_item
 from devlint.inference.state.frame import Arguments, Frame
@@ -17,10 +20,12 @@ from devlint.inference.values.data import (
     Participant,
 )
 from devlint.inference.values.joins import join_all
-from devlint.inference.values.objects import LIBRARY, ClassValue, Function, Instance, bound
+from devlint.inference.values.objects import LIBRARY, ClassValue, Function, Instance, Library, bound
 from devlint.inference.values.ranks import number
 from devlint.inference.values.tensors import CPU, Alternatives, Array, Tensor, Tuple
-from devlint.inference.values.terms import BOTTOM, LAZY, NONE, NUMBER, UNKNOWN, Value, is_symbolic
+from devlint.inference.values.terms import LAZY, NONE, NUMBER, UNKNOWN, Root, Value, is_symbolic
+
+ENVIRONMENT: Final = "os.environ"
 
 
 def own_method(owner: Value, name: str) -> Value | None:
@@ -30,7 +35,7 @@ def own_method(owner: Value, name: str) -> Value | None:
 
 
 def subscript(frame: Frame, owner: Value, index: Value, span: ir.Span) -> Value:
-    """Return `owner[index]`; UNKNOWN if Python raises."""
+    """Return `owner[index]`."""
     called = own_method(owner, "__getitem__")
     if called is not None:
         return frame.engine.call(frame, called, Arguments([index], {}), span)
@@ -38,8 +43,7 @@ def subscript(frame: Frame, owner: Value, index: Value, span: ir.Span) -> Value:
         held = read(frame, owner, "__getitem__", span)
         if held is not UNKNOWN:
             return frame.engine.call(frame, held, Arguments([index], {}), span)
-    found = item(frame, owner, index)
-    return UNKNOWN if found is BOTTOM else found
+    return item(frame, owner, index)
 
 
 def require_index(frame: Frame, owner: Value, index: Value, span: ir.Span) -> None:
@@ -66,6 +70,8 @@ def set_subscript(frame: Frame, owner: Value, index: Value, value: Value, span: 
     if called is not None:
         frame.engine.call(frame, called, Arguments([index, value], {}), span)
         return
+    if isinstance(owner, (Root, Library)) and owner.name == ENVIRONMENT:
+        set_variable(frame, index, value, span)
     if isinstance(owner, Array):
         if isinstance(value, Tensor):
             require(frame, "[]=", [participant(frame, value, ANYWHERE), Participant(HOST, CPU)], span, ON_HOST)

@@ -22,7 +22,6 @@ from devlint.inference.values.objects import (
 from devlint.inference.values.tensors import Alternatives
 from devlint.inference.values.terms import (
     ABSENT,
-    MACHINE,
     NONE,
     REPLACED,
     Root,
@@ -68,15 +67,6 @@ def is_answerable(value: Value) -> bool:
 def _is_answerable_as_a_whole(values: tuple[Value, ...]) -> bool:
     open_ones = [each for each in values if is_symbolic(each) or isinstance(each, Alternatives)]
     return bool(open_ones) and all(map(is_answerable, open_ones))
-
-
-def speaks_of_machine(value: Value) -> bool:
-    """Whether a term asks the machine for something."""
-    if isinstance(value, Term):
-        return any(map(speaks_of_machine, value.arguments))
-    return (isinstance(value, Root) and value.kind == MACHINE) or (
-        isinstance(value, Symbol) and value.root.kind == MACHINE
-    )
 
 
 def code_of(frame: Frame, value: Value) -> Code | None:

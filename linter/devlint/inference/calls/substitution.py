@@ -21,7 +21,17 @@ from devlint.inference.state.where import (
     source_of,
     stored,
 )
-from devlint.inference.values.data import DISCARDED, LENGTH, MODULE, TRUTH, Answer, Participant, Question, Requirement
+from devlint.inference.values.data import (
+    DISCARDED,
+    LENGTH,
+    MODULE,
+    ON_MACHINE,
+    TRUTH,
+    Answer,
+    Participant,
+    Question,
+    Requirement,
+)
 from devlint.inference.values.folding import truth
 from devlint.inference.values.joins import join_all
 from devlint.inference.values.objects import (
@@ -130,9 +140,10 @@ class Substitution(Oracle):
         conditions = tuple([as_test(self.value(each)) for each in requirement.conditions])
         if False in map(truth, conditions):
             return None
-        devices = {self._device(each) for each in requirement.participants}
-        if requirement.kind != DISCARDED and len(devices - {NO_DEVICE, UNKNOWN}) < 2:
-            return None
+        if requirement.kind != DISCARDED and requirement.kind not in ON_MACHINE:
+            devices = {self._device(each) for each in requirement.participants}
+            if len(devices - {NO_DEVICE, UNKNOWN}) < 2:
+                return None
         participants = tuple([self._participant(each) for each in requirement.participants])
         return requirement._replace(participants=participants, conditions=conditions)
 
@@ -156,8 +167,6 @@ class Substitution(Oracle):
         if isinstance(value, Instance):
             where = through(value.site, self._site)
             return instance(where, value.kind, value.of) if isinstance(where, Site) else value
-        if isinstance(value, Site):
-            return through(value, self._site)
         if isinstance(value, Root):
             return self._of_root(value)
         if isinstance(value, Symbol):

@@ -14,6 +14,7 @@ from devlint.inference.libraries.modules import BASE, CONTAINERS, same
 from devlint.inference.libraries.python import add_option, parsed
 from devlint.inference.libraries.signatures import apply as apply_signature
 from devlint.inference.libraries.table import CallSite, function_handler, method_handler
+from devlint.inference.requirements.machines import CUDA, need
 from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.frame import Arguments, Frame, State
 from devlint.inference.state.moves import havoc, moved
@@ -144,6 +145,8 @@ def branches(frame: Frame, ways: list[Callable[[], Value]], test: Value) -> Valu
         frame.state = before.fork()
         if is_symbolic(test):
             frame.under(test if number == 0 else frame.opposite(test))
+        elif len(ways) > 1:
+            frame.under(UNKNOWN)
         value = way()
         frame.path = path
         if frame.is_live:
@@ -165,7 +168,7 @@ def _call_symbol(frame: Frame, callee: Value, arguments: Arguments, span: ir.Spa
     code = code_of(frame, callee)
     if code is not None:
         return call_code(frame, callee, code, arguments, span)
-    receiver, name = receiver_of(callee)
+    receiver, name = _receiver(callee)
     top = root_of(callee)
     is_option = top is not None and top.kind == OPTION and name not in MOVES
     if name and not is_option and not _is_declared_otherwise(frame, receiver):
@@ -236,10 +239,7 @@ def _is_moved(value: Value) -> bool:
     return isinstance(value, Term) and value.operator == "to"
 
 
-def receiver_of(callee: Value) -> tuple[Value, str]:
-    """Return the object of a method and the name of the method; an empty name if the callee is no method."""
-    if isinstance(callee, Method):
-        return callee.receiver, callee.name
+def _receiver(callee: Value) -> tuple[Value, str]:
     if isinstance(callee, Symbol) and callee.field.kind == ".":
         return callee.parent, callee.field.name
     if isinstance(callee, Term) and callee.operator == "attribute" and isinstance(callee.arguments[1], Constant):
@@ -250,7 +250,7 @@ def receiver_of(callee: Value) -> tuple[Value, str]:
 def call_code(frame: Frame, callee: Value, code: Code, arguments: Arguments, span: ir.Span) -> Value:
     """Call a symbol whose code the caller knows."""
     kind, what, is_own = code
-    receiver = receiver_of(callee)[0]
+    receiver = _receiver(callee)[0]
     if isinstance(callee, (Root, Symbol)) and not is_own:
         receiver = symbol(callee, RECEIVER)
     if kind in ("several", "either") and isinstance(what, tuple):
@@ -369,6 +369,9 @@ def call_move(frame: Frame, receiver: Value, name: str, arguments: Arguments, sp
         return UNKNOWN
     own = device_of_module(frame, receiver) if is_module(receiver) else device_of(frame, receiver)
     where = target_of_move(frame, name, arguments, own)
+    named = arguments.at(0, "device") or NONE
+    if name in ("to", "cuda") and (name == "cuda" or named is not NONE):
+        need(frame, name, CUDA if named is NONE else named, span, receiver)
     if where is own and (isinstance(receiver, Tensor) or stays(frame, name, arguments)):
         return receiver
     return moved(frame, receiver, where, frame.source())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from devlint.inference.state.frame import Frame
-from devlint.inference.stubs import TENSOR_CLASS
+from devlint.inference.state.where import is_module
+from devlint.inference.stubs import MODULE_CLASS, TENSOR_CLASS
 from devlint.inference.values.joins import either, join_all
 from devlint.inference.values.objects import (
     DICT,
@@ -18,12 +19,15 @@ from devlint.inference.values.objects import (
 )
 from devlint.inference.values.tensors import Alternatives, Array, Device, Tensor, Tuple
 from devlint.inference.values.terms import (
+    COMPUTED,
     FALSE,
     NONE,
     NUMBER,
     TRUE,
     UNKNOWN,
     Constant,
+    Root,
+    Symbol,
     Term,
     Value,
     attribute,
@@ -136,6 +140,30 @@ def has_attribute(frame: Frame, value: Value, name: Value) -> Value:
         made = term("hasattr", value, name)
         return NUMBER if made is UNKNOWN else made
     return NUMBER
+
+
+def has_device(frame: Frame, value: Value) -> Value:
+    """Return whether a value has an attribute `device`; FALSE is certain, all else is not.
+
+    Modules of PyTorch have none. A module of the project has one if its class or any code stores it.
+    """
+    fields = frame.heap.fields(value)
+    if value in frame.kinds or attribute("device") in fields or COMPUTED in fields:
+        return UNKNOWN
+    if isinstance(value, (Root, Symbol)):
+        return term("has_device", value)
+    if not isinstance(value, Instance) or not is_module(value):
+        return UNKNOWN
+    if isinstance(value.of, ClassValue):
+        code = value.of.code
+        is_own = code.is_open or any(map(code.lookup, ("device", "__getattr__", "__getattribute__")))
+        return UNKNOWN if is_own or not all(map(_is_of_torch, code.libraries)) else FALSE
+    is_of_torch = isinstance(value.of, Library) and value.of.name != MODULE_CLASS and _is_of_torch(value.of.name)
+    return FALSE if is_of_torch else UNKNOWN
+
+
+def _is_of_torch(name: str) -> bool:
+    return name.startswith("torch.nn.")
 
 
 def _may_be_absent(value: Value) -> bool:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Final
 
 from devlint.frontend import ir
-from devlint.inference.calls.attributes import read
 from devlint.inference.calls.items import own_method
-from devlint.inference.calls.knowledge import code_of, truth_of
+from devlint.inference.calls.knowledge import truth_of
 from devlint.inference.execute.run import block
+from devlint.inference.requirements.machines import discharge, need
 from devlint.inference.state.containers import one_element
-from devlint.inference.state.frame import LARGEST_CONDITION, MOST_PASSED, Arguments, Frame, State
+from devlint.inference.state.frame import LARGEST_CONDITION, MOST_PASSED, SOME_TEST, Arguments, Frame, State
 from devlint.inference.state.where import PROCESS_STATE, default_device
 from devlint.inference.values.devices import scope
 from devlint.inference.values.folding import fold
@@ -57,8 +57,9 @@ def meet_again(first: State, second: State, test: Value, opposite: Value) -> Sta
         return first.joined(second, test)
     state = first if first.is_live else second
     left = test if first.is_live else opposite
-    if state.is_live and is_symbolic(left) and left.nodes <= LARGEST_CONDITION and left not in state.passed:
-        state.passed = (*state.passed, left)[-MOST_PASSED:]
+    held = left if is_symbolic(left) and left.nodes <= LARGEST_CONDITION else SOME_TEST
+    if state.is_live and held not in state.passed:
+        state.passed = (*state.passed, held)[-MOST_PASSED:]
     return state
 
 
@@ -108,9 +109,10 @@ def try_(frame: Frame, instruction: ir.Try) -> None:
 
     After means before the `raise` or `return` at its end.
     """
-    before = frame.state.fork()
+    before, known = frame.state.fork(), len(frame.requirements)
     leaves = isinstance(instruction.body[-1], (ir.Raise, ir.Return))
     block(frame, instruction.body[:-1] if leaves else instruction.body)
+    last = len(frame.requirements)
     raised = before if not frame.is_live else before.fork().joined(frame.state.fork())
     raised.passed = before.passed
     if leaves and frame.is_live:
@@ -123,6 +125,8 @@ def try_(frame: Frame, instruction: ir.Try) -> None:
         frame.in_handler += 1
         if handler.test is not None:
             block(frame, handler.test.block)
+        if not (handler.body and isinstance(handler.body[-1], ir.Raise)):
+            discharge(frame, known, last, UNKNOWN if handler.test is None else frame.registers[handler.test.register])
         block(frame, handler.body)
         frame.in_handler -= 1
         states.append(frame.state)
@@ -147,9 +151,6 @@ def with_(frame: Frame, instruction: ir.With) -> None:
     is_device = isinstance(context, Device) or (isinstance(context, Term) and context.operator in DEVICE_TERMS)
     entered: Value = context if is_device else UNKNOWN
     called = own_method(context, "__enter__")
-    if is_symbolic(context):
-        held = read(frame, context, "__enter__", instruction.span)
-        called = held if code_of(frame, held) is not None else None
     if called is not None:
         entered = frame.engine.call(frame, called, Arguments([], {}), instruction.span)
     elif isinstance(context, Instance) and context.kind == LIST:  # a generator that is a context manager
@@ -158,6 +159,7 @@ def with_(frame: Frame, instruction: ir.With) -> None:
         entered = frame.unknown("context", instruction.span)
     frame.registers[instruction.result] = entered
     if inside is not before:
+        need(frame, "with", context, instruction.span)
         frame.heap.put(PROCESS_STATE, DEVICE, inside)
     block(frame, instruction.body)
     if inside is not before and frame.is_live:

@@ -5,14 +5,24 @@ from __future__ import annotations
 from typing import Final
 
 from devlint.frontend import ir
-from devlint.inference.calls.arguments import default_of
 from devlint.inference.calls.attributes import read
 from devlint.inference.execute.names import store
 from devlint.inference.execute.run import block
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.values.objects import Function, Instance, Library, Wrapped, class_value, function, wrapped
 from devlint.inference.values.tensors import Tensor, Tuple
-from devlint.inference.values.terms import NONE, OPTION, UNKNOWN, Root, Value, attribute, is_symbolic, root_of
+from devlint.inference.values.terms import (
+    NONE,
+    OPTION,
+    RUNS_IF,
+    UNKNOWN,
+    UNKNOWN_RESULT,
+    Root,
+    Value,
+    attribute,
+    is_symbolic,
+    root_of,
+)
 
 DATACLASSES: Final = frozenset({"dataclasses.dataclass", "typing.final", "functools.total_ordering"})
 """Decorators of classes that give them no other constructor than their fields say."""
@@ -27,17 +37,28 @@ WRAPPERS: Final = {
 
 def make_function(frame: Frame, instruction: ir.MakeFunction) -> None:
     """Make a closure, and apply its decorators."""
+    path = _under_decorators(frame, instruction.decorators)
     body = frame.engine.body_of(frame, instruction.function)
-    environment = _environment(frame) if body.around else NONE
+    frame.path = path
     for name, register in instruction.defaults:
-        if isinstance(environment, Instance):
-            frame.heap.put(environment, default_of(body, name), frame.registers[register])
-        else:
-            frame.engine.set_default(body, name, frame.registers[register])
-    made: Value = function(body, environment)
+        frame.engine.set_default(body, name, frame.registers[register])
+    made: Value = function(body, _environment(frame) if body.around else NONE)
     for register in instruction.decorators:
         made = decorated(frame, made, frame.registers[register], instruction.span)
     frame.registers[instruction.target] = made
+
+
+def _under_decorators(frame: Frame, decorators: tuple[int, ...]) -> tuple[Value, ...]:
+    """Enter the tests of decorators without which a framework skips a function or class; return the path before."""
+    path = frame.path
+    for register in decorators:
+        decorator = frame.registers[register]
+        test = frame.heap.get(decorator, RUNS_IF)
+        if test is not None:
+            frame.under(test)
+        elif isinstance(decorator, Function) or (isinstance(decorator, Root) and decorator.kind == UNKNOWN_RESULT):
+            frame.under(UNKNOWN)  # it may call the function under a test of its own
+    return path
 
 
 def _environment(frame: Frame) -> Value:
@@ -75,11 +96,12 @@ def make_class(frame: Frame, instruction: ir.MakeClass) -> None:
         decorator = frame.registers[register]
         is_plain = isinstance(decorator, (Library, Root)) and decorator.name in DATACLASSES
         code.is_open = code.is_open or not is_plain
-    registers = frame.registers
+    path, registers = _under_decorators(frame, instruction.decorators), frame.registers
     frame.registers = [UNKNOWN] * (instruction.body.registers + 1)
     frame.namespaces.append((code, {}))
     state = frame.state
     block(frame, instruction.body.body)
+    frame.path = path
     if not frame.is_live:
         frame.state = state
     members = frame.namespaces.pop()[1]

@@ -10,11 +10,12 @@ from devlint.inference.calls.items import iterated, own_method
 from devlint.inference.calls.knowledge import truth_of
 from devlint.inference.execute.run import block
 from devlint.inference.state.containers import elements
-from devlint.inference.state.frame import Frame, Loop, State
+from devlint.inference.state.frame import IN_LOOP, Frame, Loop, State, is_mark
 from devlint.inference.state.where import is_module
+from devlint.inference.values.folding import fold
 from devlint.inference.values.joins import join_all
 from devlint.inference.values.tensors import Alternatives, Tensor, options, tensor
-from devlint.inference.values.terms import FIRST, UNKNOWN, Term, Value, term
+from devlint.inference.values.terms import FIRST, TURNS, UNKNOWN, Term, Value, constant, term
 
 MOST_ROUNDS: Final = 6
 """How often a loop is executed; a name that changes in each round is unknown then."""
@@ -44,11 +45,14 @@ def for_(frame: Frame, instruction: ir.For) -> None:
         frame.registers[instruction.element] = element
         block(frame, instruction.body)
 
-    first = frame.heap.get(value, FIRST)
+    first, turns, path = frame.heap.get(value, FIRST), frame.heap.get(value, TURNS), frame.path
+    if turns is not None:
+        frame.under(fold(">", turns, constant(0)))
     if first is None:
-        repeat(frame, turn, instruction.orelse)
+        repeat(frame, turn, instruction.orelse, is_entered=bool(found))
     else:
         _first_turn(frame, instruction, first, turn)
+    frame.path = path
 
 
 def _first_turn(frame: Frame, instruction: ir.For, first: Value, turn: Callable[[], None]) -> None:
@@ -69,7 +73,7 @@ def _first_turn(frame: Frame, instruction: ir.For, first: Value, turn: Callable[
 
 def _one_by_one(frame: Frame, found: tuple[Value, ...]) -> bool:
     few = FEW_MODULES if all(map(is_module, found)) else FEW
-    return len(found) <= few and len(frame.loops) <= 1 and not frame.repeats
+    return len(found) <= few and len(frame.loops) <= 1 and not frame.repeats and len(set(found)) == len(found)
 
 
 def _unrolled(frame: Frame, instruction: ir.For, found: tuple[Value, ...]) -> None:
@@ -106,9 +110,21 @@ def while_(frame: Frame, instruction: ir.While) -> None:
     repeat(frame, turn, instruction.orelse, ends)
 
 
-def repeat(frame: Frame, turn: Callable[[], None], orelse: ir.Block, ends: bool = True) -> None:
-    """Execute turns of a loop until the state at their beginning stays; `while True` only ends by a `break`."""
-    loop = Loop(True)
+def repeat(
+    frame: Frame, turn: Callable[[], None], orelse: ir.Block, ends: bool = True, is_entered: bool = False
+) -> None:
+    """Execute turns of a loop until the state at their beginning stays.
+
+    Args:
+        frame: the execution.
+        turn: executes one turn.
+        orelse: the `else` block.
+        ends: whether it ends without a `break`, other than `while True`.
+        is_entered: whether there is at least one turn.
+    """
+    loop, path, marks = Loop(True), frame.path, frame.state.passed
+    if not is_entered:
+        frame.path = (*path, IN_LOOP)
     frame.loops.append(loop)
     whole, first = frame.state.fork(), frame.state.names
     for number in range(MOST_ROUNDS):
@@ -118,6 +134,8 @@ def repeat(frame: Frame, turn: Callable[[], None], orelse: ir.Block, ends: bool 
         end = frame.state
         for state in loop.continues:
             end = end.joined(state)
+        if number == 0 and is_entered:
+            marks = tuple([each for each in end.passed if is_mark(each) or each in before.passed])
         end.passed = before.passed
         if number == 0:
             first = dict(end.names)
@@ -131,7 +149,8 @@ def repeat(frame: Frame, turn: Callable[[], None], orelse: ir.Block, ends: bool 
             _widen(whole, before)
         # The second turn begins with what the first one has left, and with nothing else.
         frame.state = end.fork() if number == 0 and end.is_live else whole.fork()
-    frame.state = whole
+    whole.passed = marks
+    frame.state, frame.path = whole, path
     frame.loops.pop()
     if not ends:
         frame.leave()

@@ -9,7 +9,7 @@ from devlint.inference.execute import branches, definitions, expressions, loops
 from devlint.inference.execute.names import store
 from devlint.inference.execute.run import TABLE, block
 from devlint.inference.state.frame import Exit, Frame
-from devlint.inference.values.objects import Instance
+from devlint.inference.values.objects import Instance, Library
 from devlint.inference.values.terms import ABSENT, NONE, Root, Symbol, attribute
 
 
@@ -37,6 +37,12 @@ def delete_attribute(frame: Frame, instruction: ir.DeleteAttribute) -> None:
     owner = frame.registers[instruction.base]
     if isinstance(owner, (Instance, Root, Symbol)):
         frame.heap.put(owner, attribute(instruction.name), ABSENT)
+
+
+def delete_subscript(frame: Frame, instruction: ir.DeleteSubscript) -> None:
+    owner, index = frame.registers[instruction.base], frame.registers[instruction.index]
+    if isinstance(owner, (Root, Library)):
+        set_subscript(frame, owner, index, NONE, instruction.span)
 
 
 def nothing(frame: Frame, instruction: ir.Instruction) -> None:
@@ -81,7 +87,7 @@ TABLE.update(
         ir.StoreSubscript: store_subscript,
         ir.Delete: delete,
         ir.DeleteAttribute: delete_attribute,
-        ir.DeleteSubscript: nothing,
+        ir.DeleteSubscript: delete_subscript,
         ir.Import: definitions.import_module,
         ir.ImportFrom: definitions.import_from,
         ir.If: branches.if_,

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
-from devlint.inference.libraries import containers, loading, modules, optimizers, parallel, python, tensors, trainers
+from devlint.inference.libraries import (
+    containers,
+    loading,
+    machines,
+    modules,
+    optimizers,
+    parallel,
+    python,
+    tensors,
+    trainers,
+)
 
-TOPICS = (containers, loading, modules, optimizers, parallel, python, tensors, trainers)
+TOPICS = (containers, loading, machines, modules, optimizers, parallel, python, tensors, trainers)

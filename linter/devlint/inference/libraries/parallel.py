@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from devlint.inference.libraries.python import ACCELERATORS
 from devlint.inference.libraries.signatures import prove
 from devlint.inference.libraries.table import CallSite, handles
 from devlint.inference.requirements.make import participant, require
@@ -25,13 +24,14 @@ from devlint.inference.values.objects import MODULE as MODULE_KIND
 from devlint.inference.values.objects import Instance, library
 from devlint.inference.values.tensors import Tensor, Tuple, device
 from devlint.inference.values.terms import BACKEND, NO_DEVICE, NONE, RETURNS_ON, UNKNOWN, WORKS_ON, Constant, Value
+from devlint.inference.worlds.choices import COUNT
 
 DATA_PARALLEL: Final = "torch.nn.DataParallel"
 DISTRIBUTED: Final = "torch.nn.parallel.DistributedDataParallel"
 GROUPS: Final = "torch.distributed"
 NOWHERE: Final = device("nowhere")
 CUDA: Final = device("cuda:0")
-SEVERAL: Final = fold(">", ACCELERATORS, terms.constant(1))
+SEVERAL: Final = fold(">", COUNT, terms.constant(1))
 COLLECTIVES: Final = """
     all_gather all_gather_into_tensor all_reduce all_to_all all_to_all_single broadcast gather irecv isend recv reduce
     reduce_scatter reduce_scatter_tensor scatter send

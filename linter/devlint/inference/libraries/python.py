@@ -32,32 +32,31 @@ from devlint.inference.values.terms import (
     FIRST,
     ITEMS,
     LAZY,
-    MACHINE,
     MAPPING,
     NONE,
     NUMBER,
     PARTS,
     TRUE,
+    TURNS,
     UNKNOWN,
     Constant,
+    Root,
+    Symbol,
     Value,
     attribute,
     constant,
     is_symbolic,
-    root,
     term,
 )
+from devlint.inference.worlds.choices import COUNT, is_about_machine
 
 FIELD_OF_CLASS: Final = "field"
 """The operator of terms for the fields of dataclasses."""
 
-ACCELERATORS: Final = root(MACHINE, "accelerators")
-"""How many accelerators the machine has."""
-
 MOST_NUMBERS: Final = 8
 """The largest number of elements of a range that are kept apart."""
 
-AVAILABLE: Final = fold(">", ACCELERATORS, constant(0))
+AVAILABLE: Final = fold(">", COUNT, constant(0))
 
 
 # --- what looks at values -------------------------------------------------------------------------------------
@@ -95,6 +94,8 @@ def setattr_(call: CallSite) -> Value:
     elif isinstance(owner, Instance):
         before = frame.heap.get(owner, COMPUTED)
         frame.heap.put(owner, COMPUTED, value if before is None else join(before, value))
+    elif isinstance(owner, (Root, Symbol)):
+        frame.heap.put(owner, COMPUTED, UNKNOWN)
     return NONE
 
 
@@ -140,10 +141,8 @@ def str_(call: CallSite) -> Value:
 def number(call: CallSite) -> Value:
     """Return a number; Python reads the memory of a tensor for it."""
     value = call.given(0, "")
-    if call.name == "bool" and value is not None:
-        return fold("not", fold("not", value))
     if isinstance(value, Constant):
-        kind = {"int": int, "float": float}[call.name]
+        kind = {"int": int, "float": float, "bool": bool}[call.name]
         try:
             return constant(kind(value.value))
         except (TypeError, ValueError, OverflowError):
@@ -314,6 +313,8 @@ def range_(call: CallSite) -> Value:
         frame.heap.put(made, ELEMENT, NUMBER)
         if len(call.arguments.positional) == 1:
             frame.heap.put(made, FIRST, constant(0))
+            if is_about_machine(call.arguments.positional[0]):
+                frame.heap.put(made, TURNS, call.arguments.positional[0])
     return made
 
 

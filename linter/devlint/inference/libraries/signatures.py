@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from devlint.frontend import ir
 from devlint.inference.libraries.rank_words import result_rank
 from devlint.inference.requirements.causes import state_of
+from devlint.inference.requirements.machines import CUDA, need
 from devlint.inference.requirements.make import draw, participant, pin, require
 from devlint.inference.state.containers import elements, fill, get, one_element, side_by_side
 from devlint.inference.state.frame import Arguments, Frame
@@ -18,6 +19,7 @@ from devlint.inference.values.data import (
     FOLLOWS,
     HOST,
     INDEX,
+    MAKES_ON_CPU,
     MODULE,
     ON_CPU,
     ON_HOST,
@@ -70,6 +72,9 @@ from devlint.torchlib.signature import Signature, Terms
 
 CURRENT: Final = device("cuda:0")
 """The current CUDA device at the start of a process (`torch.cuda.current_device`)."""
+
+LAZY: Final = frozenset({"torch.cuda.set_rng_state"})
+"""Functions for the current CUDA device that do nothing before CUDA starts."""
 
 
 NUMBERS_ALONE: Final = "_default"
@@ -224,6 +229,8 @@ def solve(frame: Frame, stubs: Stubs, name: str, found: Fitted, span: ir.Span) -
         exemption = _exemption(parameter.terms)
         for term in parameter.terms:
             _take(frame, stubs, term, values, exemption, solved, by_device)
+            if isinstance(term, stub.DeviceTerm):
+                _need_device(frame, name, values[0], span)
     for variable, taking_part in by_device.items():
         _share(frame, name, variable, taking_part, solved, span)
     arguments = [each for values in found.given.values() for each in values]
@@ -234,6 +241,8 @@ def solve(frame: Frame, stubs: Stubs, name: str, found: Fitted, span: ir.Span) -
                     found_default = _default(frame, str(parameter.default), solved)
                     is_open = parameter.name == NUMBERS_ALONE and any(map(_is_open, arguments))
                     solved.devices[term.variable] = UNKNOWN if is_open else found_default
+                    if parameter.default == "CURRENT" and name.startswith("torch.cuda.") and name not in LAZY:
+                        need(frame, name, CUDA, span)
                     if parameter.default in solved.sources:
                         solved.sources[term.variable] = solved.sources[str(parameter.default)]
     for variable, generator in solved.generators:
@@ -245,6 +254,15 @@ def solve(frame: Frame, stubs: Stubs, name: str, found: Fitted, span: ir.Span) -
 
 def _is_open(value: Value) -> bool:
     return value is UNKNOWN or is_symbolic(value)
+
+
+def _need_device(frame: Frame, name: str, named: Value, span: ir.Span) -> None:
+    """Record what `device=` needs: the device; but a constructor such as `torch.LongTensor` only takes the CPU."""
+    if name.endswith("Tensor") and name.count(".") == 1:
+        where = Participant(HOST, denoted(named, CPU), subject=named)
+        require(frame, name, [where, Participant(HOST, CPU)], span, MAKES_ON_CPU)
+    else:
+        need(frame, name, named, span)
 
 
 def _exemption(terms: Terms) -> str:

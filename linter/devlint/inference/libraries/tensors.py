@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from devlint.inference.libraries.python import ACCELERATORS, AVAILABLE
+from devlint.inference.libraries.python import AVAILABLE
 from devlint.inference.libraries.signatures import apply, prove
 from devlint.inference.libraries.table import CallSite, handles
+from devlint.inference.requirements.machines import CUDA as CURRENT_CUDA
+from devlint.inference.requirements.machines import need, starts
 from devlint.inference.requirements.make import draw, participant, pin, require
 from devlint.inference.state.containers import elements, one_element
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.moves import moved
 from devlint.inference.state.where import PROCESS_STATE, default_device, device_of, rank_of, source_of
 from devlint.inference.values import ranks
-from devlint.inference.values.data import ALL_DIMENSIONS, HOST, ONE_ELEMENT, TAKES_CPU, Participant
+from devlint.inference.values.data import ALL_DIMENSIONS, HOST, NAMED, ONE_ELEMENT, TAKES_CPU, Participant
 from devlint.inference.values.devices import denoted
 from devlint.inference.values.folding import fold
 from devlint.inference.values.joins import either
@@ -37,6 +39,7 @@ from devlint.inference.values.terms import (
     is_symbolic,
     term,
 )
+from devlint.inference.worlds.choices import COUNT
 
 CUDA: Final = device("cuda:0")
 CONTEXT: Final = "torch.autograd.function.FunctionCtx"
@@ -48,6 +51,7 @@ def device_(call: CallSite) -> Value:
     name, index = call.argument(0, "type"), call.given(1, "index")
     if index is not None and index is not NONE:
         name = fold("format", name, constant(":"), index)
+    need(call.frame, call.name, name, call.span, kind=NAMED)
     return denoted(name, UNKNOWN)
 
 
@@ -62,6 +66,7 @@ def from_data(call: CallSite) -> Value:
         pin(frame, call.name, denoted(where or NONE, own), call.span)
     if where is None or where is NONE:
         return tensor(own, rank, NONE, source_of(frame, data) if isinstance(data, Tensor) else frame.source())
+    need(frame, call.name, where, call.span)
     return tensor(denoted(where, own), rank, NONE, frame.source())
 
 
@@ -108,13 +113,14 @@ def parameter(call: CallSite) -> Value:
 @handles("torch.cuda.is_available", "torch.accelerator.is_available")
 def is_available(call: CallSite) -> Value:
     """Return whether the machine has an accelerator."""
+    starts(call.frame)
     return AVAILABLE
 
 
 @handles("torch.cuda.device_count", "torch.accelerator.device_count")
 def device_count(call: CallSite) -> Value:
     """Return the number of accelerators of the machine."""
-    return ACCELERATORS
+    return COUNT
 
 
 @handles("torch.accelerator.current_accelerator")
@@ -142,6 +148,7 @@ def set_default_device(call: CallSite) -> Value:
     """Change where tensors are made."""
     where = call.argument(0, "device")
     call.frame.engine.changes_default = True
+    need(call.frame, call.name, where, call.span)
     call.frame.heap.put(PROCESS_STATE, DEVICE, CPU if where is NONE else denoted(where, CPU))
     return NONE
 
@@ -151,19 +158,21 @@ def set_default_tensor_type(call: CallSite) -> Value:
     """Change where tensors are made, by the name of a type."""
     found = device_of_type(call.argument(0, "t"))
     call.frame.engine.changes_default = call.frame.engine.changes_type = True
+    if found is not None:
+        need(call.frame, call.name, device_of_type(call.argument(0, "t"), CURRENT_CUDA) or UNKNOWN, call.span)
     call.frame.heap.put(PROCESS_STATE, DEVICE, UNKNOWN if found is None else found)
     return NONE
 
 
-def device_of_type(value: Value) -> Value | None:
+def device_of_type(value: Value, cuda: Value = CUDA) -> Value | None:
     """Return the device of the tensors of a type such as `torch.cuda.FloatTensor`, by class or by name."""
     if isinstance(value, Term) and value.operator == "ite":
-        then, orelse = device_of_type(value.arguments[1]), device_of_type(value.arguments[2])
+        then, orelse = [device_of_type(each, cuda) for each in value.arguments[1:]]
         return None if then is None or orelse is None else either(value.arguments[0], then, orelse)
     name = value.name if isinstance(value, Library) else value.value if isinstance(value, Constant) else None
     if not isinstance(name, str) or not name.startswith("torch.") or not name.endswith("Tensor"):
         return None
-    return CUDA if name.startswith("torch.cuda.") else CPU if name.count(".") == 1 else None
+    return cuda if name.startswith("torch.cuda.") else CPU if name.count(".") == 1 else None
 
 
 @handles("torch.Tensor")
@@ -207,6 +216,7 @@ def type_(call: CallSite) -> Value:
             is_known = given is NUMBER or isinstance(given, Library)
             return tensor(call.receiver.device if is_known else UNKNOWN, rank, NONE, call.receiver.source)
         return call.receiver
+    need(call.frame, call.name, device_of_type(given, CURRENT_CUDA) or UNKNOWN, call.span, call.receiver)
     return moved(call.frame, call.receiver, where, call.frame.source())
 
 
@@ -245,6 +255,7 @@ def new_tensor(call: CallSite) -> Value:
     own = device_of(frame, call.receiver)
     if where is None or where is NONE:
         return tensor(own, rank, NONE, source_of(frame, call.receiver))
+    need(frame, call.name, where, call.span)
     return tensor(denoted(where, own), rank, NONE, frame.source())
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from devlint.frontend import ir
 from devlint.inference.requirements.judge import is_decidable
+from devlint.inference.requirements.machines import pursue
 from devlint.inference.requirements.make import note
 from devlint.inference.state.frame import LARGEST_CONDITION, Frame
-from devlint.inference.values.data import DISCARDED, LONGEST_CHAIN, MOST_CONDITIONS, Requirement
+from devlint.inference.values.data import DISCARDED, LONGEST_CHAIN, MOST_CONDITIONS, ON_MACHINE, Requirement
 from devlint.inference.values.folding import truth
 from devlint.inference.values.terms import Constant, Value
 
@@ -20,18 +21,23 @@ def hand_on(frame: Frame, requirement: Requirement, span: ir.Span | None) -> Non
         span: of the call; None for an entry.
     """
     kept: dict[Value, None] = {}
+    is_on_machine = requirement.kind in ON_MACHINE
+    chain = requirement.chain if span is None else (frame.place(span), *requirement.chain)[:LONGEST_CHAIN]
     for each in requirement.conditions:
         known = truth(each)
         if known is False:
             return
-        if known is None and not isinstance(each, Constant) and each.nodes <= LARGEST_CONDITION:
+        if known is None and (is_on_machine or (not isinstance(each, Constant) and each.nodes <= LARGEST_CONDITION)):
             kept[each] = None
+    if is_on_machine:
+        kept.update(dict.fromkeys(frame.every_test()))
+        pursue(frame, requirement._replace(conditions=tuple(kept), chain=chain))
+        return
     kept.update(dict.fromkeys(frame.conditions()))
     taking_part = [each for each in requirement.participants if is_decidable(each.device)]
     if requirement.kind == DISCARDED:
         taking_part = list(requirement.participants)
     elif len(taking_part) < 2:
         return
-    chain = requirement.chain if span is None else (frame.place(span), *requirement.chain)[:LONGEST_CHAIN]
     conditions = tuple(kept)[-MOST_CONDITIONS:]
     note(frame, requirement._replace(participants=tuple(taking_part), conditions=conditions, chain=chain))

@@ -18,6 +18,7 @@ from devlint.inference.values.tensors import Alternatives, Source, as_test, sour
 from devlint.inference.values.terms import (
     BOTTOM,
     CLOSURE,
+    MARK,
     NONE,
     UNKNOWN,
     UNKNOWN_RESULT,
@@ -41,6 +42,11 @@ MOST_PASSED: Final = 12
 
 LARGEST_CONDITION: Final = 12
 """How large a test may be that a requirement remembers."""
+
+SOME_TEST: Final = root(MARK, "some test")
+"""A test that is too large, or that no term stands for."""
+IN_LOOP: Final = root(MARK, "in a loop")
+"""Of an operation that a loop executes any number of times."""
 
 
 @final
@@ -375,10 +381,15 @@ class Frame:
         other.path, other.in_handler, other.around = self.path, self.in_handler, self.around
         return other
 
-    def demand(self, requirement: Requirement) -> None:
-        """Keep a requirement for the callers: of those that differ in the way to the operation alone, the first."""
+    def demand(self, requirement: Requirement, same: Requirement | None = None) -> None:
+        """Keep a requirement for the callers: of those that differ in the way to the operation alone, the first.
+
+        Args:
+            requirement: of an operation.
+            same: stands for all requirements of which only the first is kept; None for those with other ways.
+        """
         if len(self.requirements) < MOST_REQUIREMENTS:
-            self.requirements.setdefault(requirement._replace(chain=()), requirement)
+            self.requirements.setdefault(same or requirement._replace(chain=()), requirement)
 
     def leave(self) -> None:
         """Leave the block: the following instructions are not reached."""
@@ -424,8 +435,9 @@ class Frame:
         """Enter a path behind a test, and return the path to go back to."""
         before = self.path
         test = as_test(test)
-        if (is_symbolic(test) or isinstance(test, Alternatives)) and test.nodes <= LARGEST_CONDITION:
-            self.path = (*before, test)
+        if truth(test) is None:
+            is_kept = (is_symbolic(test) or isinstance(test, Alternatives)) and test.nodes <= LARGEST_CONDITION
+            self.path = (*before, test if is_kept else SOME_TEST)
         return before
 
     def opposite(self, test: Value) -> Value:
@@ -433,5 +445,14 @@ class Frame:
         return fold("not", test)
 
     def conditions(self) -> tuple[Value, ...]:
-        """Return the tests that hold here."""
+        """Return the tests that hold here, as far as they are known."""
+        return tuple([each for each in self.every_test() if not is_mark(each)])
+
+    def every_test(self) -> tuple[Value, ...]:
+        """Return the tests and the marks that hold here."""
         return tuple(dict.fromkeys((*self.state.passed, *self.path)))
+
+
+def is_mark(condition: Value) -> bool:
+    """Whether a condition is no test that a world decides."""
+    return isinstance(condition, Root) and condition.kind == MARK

@@ -210,7 +210,7 @@ def registered(name: str) -> Field:
     return kept(f"buffer {name}")
 
 
-def parts_of(frame: Frame, value: Instance) -> list[Value]:
+def parts_of(frame: Frame, value: Value) -> list[Value]:
     """Return the registered parameters, buffers and modules of a module that the heap has."""
     found: list[Value] = []
     fields = frame.heap.fields(value)

@@ -7,7 +7,7 @@ from devlint.inference.execute.names import store
 from devlint.inference.execute.statements import block
 from devlint.inference.requirements.discards import settle
 from devlint.inference.requirements.judge import broken, is_open
-from devlint.inference.state.frame import Engine, Exit, Frame, Oracle, State
+from devlint.inference.state.frame import Engine, Exit, Frame, Oracle, State, is_mark
 from devlint.inference.state.heap import Heap
 from devlint.inference.state.summary import Effect, Summary
 from devlint.inference.values.code import Body
@@ -25,6 +25,7 @@ from devlint.inference.values.terms import (
     OPTION,
     PROCESS,
     REPLACED,
+    Root,
     Term,
     Value,
     is_symbolic,
@@ -80,7 +81,8 @@ def outcome(frame: Frame) -> Summary:
         if _is_callers(owner):
             effects += [Effect(owner, field, held) for field, held in heap.fields(owner).items()]
     objects = heap.part([value, *[effect.value for effect in effects]])
-    return Summary(value, tuple(effects), objects, requirements, kinds, state.passed)
+    holds = tuple([each for each in state.passed if not (isinstance(each, Root) and each.place is not NONE)])
+    return Summary(value, tuple(effects), objects, requirements, kinds, holds)
 
 
 def leave(frame: Frame) -> tuple[Value, State]:
@@ -101,9 +103,10 @@ def leave(frame: Frame) -> tuple[Value, State]:
 
 
 def _test(exit_: Exit) -> Value:
-    if not exit_.path:
+    path = [each for each in exit_.path or () if not is_mark(each)]
+    if not path:
         return NONE
-    return exit_.path[0] if len(exit_.path) == 1 else fold("and", *exit_.path)
+    return path[0] if len(path) == 1 else fold("and", *path)
 
 
 def _is_callers(value: Value) -> bool:

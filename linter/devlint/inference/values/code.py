@@ -59,6 +59,8 @@ class Body:
         around: the names of the functions around it that it may read.
         captured: its own names that functions inside it use.
         unread: the calls whose results nothing reads although a name holds them.
+        conditions: tests of the machine that hold where a file defines it.
+        bindings: the arguments of its calls that are names, with the places of these; None before somebody asks.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Body:
         around: frozenset[str],
         captured: frozenset[str],
         unread: frozenset[ir.Span],
+        conditions: tuple[Value, ...] = (),
     ) -> None:
         span = scope.span
         self.name = f"{file.module}:{scope.name}" + (f"@{span.line}:{span.column}" if function is not None else "")
@@ -80,6 +83,8 @@ class Body:
         self.around = around
         self.captured = captured
         self.unread = unread
+        self.conditions = conditions
+        self.bindings: dict[ir.Span, list[tuple[int, ir.Span]]] | None = None
 
 
 @final

@@ -57,7 +57,7 @@ class Requirement(NamedTuple):
     """A demand of an operation on its participants.
 
     Attributes:
-        kind: SHARE, READ_INDEX, ON_HOST, TAKES_CPU, DISCARDED, KEPT, WRAPPED, SENT or DRAWN.
+        kind: SHARE, READ_INDEX, ON_HOST, TAKES_CPU, DISCARDED, KEPT, WRAPPED, SENT, DRAWN, or one of ON_MACHINE.
         operation: its name in the text.
         participants: at least one.
         conditions: terms that hold when the operation is executed.
@@ -93,8 +93,27 @@ SENT: Final = "sent"
 """A tensor is on a device from which the process group sends."""
 DRAWN: Final = "drawn"
 """A random generator is on a device of the same type as the numbers that it draws."""
+MAKES_ON_CPU: Final = "makes on cpu"
+"""The device that is given to a constructor of CPU tensors is the CPU."""
 DISCARDED: Final = "discarded"
 """The participant is a tensor, and the result of its move is lost."""
+EXISTS: Final = "exists"
+"""The machine has the device that an operation names."""
+NAMED: Final = "named"
+"""A text or number names a device, which the machine need not have."""
+LOADED: Final = "loaded"
+"""The machine has the device from which the tensors of a file were saved."""
+LOADED_THERE: Final = "loaded there"
+"""The same, in a program that knows its own device."""
+SET_IN_TIME: Final = "set in time"
+"""CUDA has not started, so that a change of CUDA_VISIBLE_DEVICES has an effect."""
+HAS_DEVICE: Final = "has device"
+"""A module has an attribute `device`."""
+VISIBLE: Final = "visible"
+"""CUDA_VISIBLE_DEVICES does not hide the device that an operation names."""
+ON_MACHINE: Final = frozenset({EXISTS, NAMED, LOADED, LOADED_THERE, SET_IN_TIME, HAS_DEVICE, VISIBLE})
+"""Requirements on the machine and the process. Their participants: the named device, the moved value, the text of
+CUDA_VISIBLE_DEVICES."""
 
 LONGEST_CHAIN: Final = 8
 MOST_CONDITIONS: Final = 5

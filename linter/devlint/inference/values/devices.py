@@ -49,7 +49,7 @@ ANY_CUDA: Final = device("cuda")
 def parse(text: str) -> Value:
     """Return the device that a text names; unknown, if it names none."""
     kind, colon, index = text.partition(":")
-    if kind not in TYPES or (colon and not index.isdecimal()):
+    if kind not in TYPES or (colon and not (index.isdecimal() and str(int(index)) == index)):
         return UNKNOWN
     return CPU if kind == "cpu" else device(f"{kind}:{int(index)}" if colon else kind)
 

@@ -134,6 +134,8 @@ PINS: Final = kept("pins")
 """Of a loader that pins the memory of its batches: the place in the text that asks for it; else NONE."""
 FIRST: Final = kept("first")
 """Of an iterable: its first element, if it is more precise than ELEMENT."""
+TURNS: Final = kept("turns")
+"""Of numbers from 0: how many there are, if the machine decides that."""
 LAZY: Final = kept("lazy")
 """Of an iterator: a function that is called for each element, and the iterables of its arguments."""
 RECEIVER: Final = kept("receiver")
@@ -152,6 +154,10 @@ RETURNS_ON: Final = kept("returns on")
 """Of a wrapper of a module: the device to which it moves results."""
 BACKEND: Final = kept("backend")
 """Of the process: the device of the tensors that its process group sends."""
+VISIBLE_DEVICES: Final = kept("visible devices")
+"""Of the process: the text of CUDA_VISIBLE_DEVICES."""
+RUNS_IF: Final = kept("runs if")
+"""Of a decorator: the test without which a framework skips what it decorates."""
 COMPUTED: Final = attribute("<computed>")
 """All attributes whose names were computed."""
 
@@ -230,7 +236,7 @@ class Root(Value):
     __slots__ = ("kind", "name", "place")
 
     def __init__(self, kind: str, name: str, place: Value) -> None:
-        super().__init__(1, kind in (OPTION, MACHINE, INPUT))
+        super().__init__(1, kind in (OPTION, MACHINE, INPUT, MARK))
         self.kind = kind
         self.name = name
         self.place = place
@@ -253,6 +259,8 @@ UNKNOWN_RESULT: Final = "unknown"
 """The result of unknown code: an object of its own."""
 MACHINE: Final = "machine"
 """A fact of the machine, such as the number of its accelerators."""
+MARK: Final = "mark"
+"""A condition that no world decides: a test that is not known, or something that has happened before."""
 PROCESS: Final = "process"
 """The state of the process, such as the default device."""
 

@@ -9,18 +9,26 @@ from devlint.inference.requirements.causes import PART, STATE, stored_at
 from devlint.inference.values.data import (
     DISCARDED,
     DRAWN,
+    EXISTS,
+    HAS_DEVICE,
     KEPT,
+    LOADED,
+    LOADED_THERE,
+    MAKES_ON_CPU,
     MODULE,
+    NAMED,
     ON_HOST,
     READ_INDEX,
     SENT,
+    SET_IN_TIME,
     TAKES_CPU,
+    VISIBLE,
     WRAPPED,
     Finding,
     Place,
 )
 from devlint.inference.values.objects import ClassValue
-from devlint.inference.values.tensors import CPU, Tuple
+from devlint.inference.values.tensors import CPU, Device, Source, Tuple
 from devlint.inference.values.terms import Constant, Value
 
 ARITHMETIC: Final = "DEV101"
@@ -35,6 +43,11 @@ DISCARDED_MOVE: Final = "DEV203"
 OPTIMIZER_STATE: Final = "DEV206"
 DEVICE_IDS: Final = "DEV401"
 COLLECTIVE: Final = "DEV403"
+HARD_CODED_CUDA: Final = "DEV301"
+HARD_CODED_INDEX: Final = "DEV302"
+INVALID_DEVICE: Final = "DEV303"
+UNMAPPED_LOAD: Final = "DEV304"
+VISIBLE_DEVICES: Final = "DEV305"
 
 UNREGISTERED_TENSOR: Final = "DEV201"
 UNREGISTERED_MODULES: Final = "DEV202"
@@ -48,6 +61,13 @@ BY_KIND: Final = {
     WRAPPED: DEVICE_IDS,
     SENT: COLLECTIVE,
     DRAWN: GENERATOR,
+    NAMED: INVALID_DEVICE,
+    MAKES_ON_CPU: INVALID_DEVICE,
+    HAS_DEVICE: INVALID_DEVICE,
+    LOADED: UNMAPPED_LOAD,
+    LOADED_THERE: UNMAPPED_LOAD,
+    VISIBLE: VISIBLE_DEVICES,
+    SET_IN_TIME: VISIBLE_DEVICES,
 }
 
 
@@ -58,9 +78,21 @@ def code_of(finding: Finding) -> str:
         return found
     if any(how is STATE for _, _, how in _stayed(finding)):
         return LOSS
+    if finding.requirement.kind == EXISTS:
+        where = finding.one.device
+        return HARD_CODED_INDEX if isinstance(where, Device) and ":" in where.name else HARD_CODED_CUDA
     if MODULE in (finding.one.role, finding.two.role):
         return INPUT
     return ALWAYS_ON_CPU if finding.requirement.is_beside_caller else ARITHMETIC
+
+
+def place_of(finding: Finding) -> Place:
+    """Return the place of a report: of the operation; for a name of a device, where the program binds it once."""
+    kind, decided = finding.requirement.kind, finding.one.source
+    is_name = kind == EXISTS or (kind == NAMED and isinstance(finding.one.device, Constant))
+    if is_name and isinstance(decided, Source):
+        return Place(decided.path, decided.line, decided.column)
+    return finding.requirement.place
 
 
 def causes_of(finding: Finding) -> Iterator[tuple[str, Place]]:

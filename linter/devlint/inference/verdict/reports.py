@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from devlint.diagnostics import Diagnostic, Place, Severity
 from devlint.inference.values import data
-from devlint.inference.values.data import DISCARDED, PROGRAM, Finding, Participant
-from devlint.inference.verdict.codes import causes_of, code_of
+from devlint.inference.values.data import DISCARDED, ON_MACHINE, PROGRAM, Finding, Participant
+from devlint.inference.verdict.codes import causes_of, code_of, place_of
 from devlint.inference.verdict.levels import certainty_of
 from devlint.inference.verdict.words import names as device_names
 
@@ -25,7 +25,7 @@ def diagnostics(found: Iterable[Finding], display: str, text: str, names: Mappin
     reports: dict[tuple[data.Place, str], Diagnostic] = {}
     of_programs: set[data.Place] = set()
     for finding in found:
-        told = [(code_of(finding), finding.requirement.place, _message(finding)), *_causes(finding)]
+        told = [(code_of(finding), place_of(finding), _message(finding)), *_causes(finding)]
         for code, place, message in told:
             if place.path != display or code not in names or (place, code) in reports:
                 continue
@@ -57,6 +57,9 @@ def _message(finding: Finding) -> str:
     operation = finding.requirement.operation
     if finding.requirement.kind == DISCARDED:
         return f"the result of `{operation}` is thrown away"
+    if finding.requirement.kind in ON_MACHINE:
+        named = device_names(finding.one.device)
+        return f"`{operation}` needs {named[0] if named else 'something'} that this program may not find"
     return f"`{operation}`: {_told(finding.one)}, {_told(finding.two)}"
 
 

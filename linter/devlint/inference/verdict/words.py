@@ -10,7 +10,6 @@ from devlint.inference.values.objects import ClassValue, Instance
 from devlint.inference.values.tensors import Alternatives, Device, Tensor
 from devlint.inference.values.terms import (
     DEVICE,
-    MACHINE,
     NO_DEVICE,
     NONE,
     PARAMETER,
@@ -19,13 +18,12 @@ from devlint.inference.values.terms import (
     Term,
     Value,
     constant,
-    root,
 )
-from devlint.inference.worlds.choices import World
+from devlint.inference.worlds.choices import COUNT, World
 
 UNKNOWN_DEVICE: Final = "unknown"
 
-MACHINES: Final = tuple([World({root(MACHINE, "accelerators"): constant(number)}) for number in (8, 4)])
+MACHINES: Final = tuple([World({COUNT: constant(number)}) for number in (8, 4)])
 """The worlds in which devices are shown."""
 
 

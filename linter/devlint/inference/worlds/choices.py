@@ -26,6 +26,7 @@ from devlint.inference.values.terms import (
     Value,
     constant,
     is_symbolic,
+    root,
     root_of,
 )
 
@@ -35,6 +36,8 @@ FREE: Final = frozenset({MACHINE, OPTION, INPUT})
 MOST_CHOICES: Final = 6
 MOST_WORLDS: Final = 48
 
+COUNT: Final = root(MACHINE, "accelerators")
+"""How many accelerators the machine has."""
 ACCELERATORS: Final = (constant(8), constant(1))
 """The numbers of accelerators of the machines on which a program is judged."""
 
@@ -206,7 +209,7 @@ def _collect_test(test: Value, choices: dict[Value, tuple[Value, ...]]) -> None:
     if isinstance(test, Term) and test.operator in ("not", "and", "or", "ite"):
         for each in test.arguments:
             _collect_test(each, choices)
-    elif isinstance(test, Term) and _is_about_machine(test):
+    elif isinstance(test, Term) and is_about_machine(test):
         _collect(test, choices)
     elif isinstance(test, Term) and test.operator in ("==", "!=") and isinstance(test.arguments[1], Constant):
         asked, named = test.arguments
@@ -218,9 +221,9 @@ def _collect_test(test: Value, choices: dict[Value, tuple[Value, ...]]) -> None:
         choices.setdefault(test, (TRUE, FALSE))
 
 
-def _is_about_machine(value: Value) -> bool:
+def is_about_machine(value: Value) -> bool:
     """Whether a term speaks of the machine alone."""
     if isinstance(value, Term):
-        return all(_is_about_machine(each) or not is_symbolic(each) for each in value.arguments)
+        return all(is_about_machine(each) or not is_symbolic(each) for each in value.arguments)
     top = root_of(value)
     return top is not None and top.kind == MACHINE

@@ -1,0 +1,359 @@
+"""What a program needs of the machine and the process, judged on a machine that lacks it.
+
+An operation that names a device needs it. The worlds that can break this requirement have one accelerator too few: none
+for "cuda", two for "cuda:2"; or as many as CUDA_VISIBLE_DEVICES leaves. The tests on the way to the operation are the
+conditions, so that a caller discharges the requirement by a test. An undecided test may be one for the device: then
+nobody reports it. A function hands its requirements to its callers; an entry decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from devlint.frontend import ir
+from devlint.inference.requirements.judge import depends_on_caller
+from devlint.inference.state.frame import MOST_PASSED, SOME_TEST, Frame, is_mark
+from devlint.inference.state.where import PROCESS_STATE, device_of, device_of_module, is_module, parts_of, stored
+from devlint.inference.text.bindings import bindings
+from devlint.inference.values.data import (
+    EXISTS,
+    HAS_DEVICE,
+    HOST,
+    LOADED,
+    LOADED_THERE,
+    NAMED,
+    ON_MACHINE,
+    SET_IN_TIME,
+    VISIBLE,
+    Finding,
+    Participant,
+    Place,
+    Requirement,
+)
+from devlint.inference.values.devices import parse, type_of
+from devlint.inference.values.objects import Instance, Library
+from devlint.inference.values.tensors import CPU, Alternatives, Device, Tensor, Tuple, device, source
+from devlint.inference.values.terms import (
+    DEVICE,
+    FALSE,
+    INPUT,
+    MARK,
+    NO_DEVICE,
+    NONE,
+    OPTION,
+    TRUE,
+    UNKNOWN,
+    UNKNOWN_RESULT,
+    VISIBLE_DEVICES,
+    Constant,
+    Root,
+    Symbol,
+    Term,
+    Value,
+    constant,
+    root,
+    root_of,
+)
+from devlint.inference.worlds.choices import COUNT, World, speaks_of_choices
+
+MANY: Final = 8
+"""The accelerators of a machine that only lacks devices beyond its own number of them."""
+MOST_TESTS: Final = 12
+"""How many conditions a requirement on the machine may have; one with more is met."""
+OF_TENSORS: Final = frozenset({"meet", "device_of", "device_of_data"})
+"""Operations of terms that give the device of a tensor, which exists."""
+CUDA: Final = device("cuda")
+NOWHERE: Final = Place("", 0, 0)
+NOTHING: Final = Participant(HOST, NO_DEVICE)
+STARTED: Final = root(MARK, "CUDA has started")
+"""A condition of an operation behind the start of CUDA."""
+TOLD_ONCE: Final = frozenset({EXISTS, NAMED, HAS_DEVICE})
+"""Requirements of which only the first on a way is kept, for each device."""
+ANY_ERROR: Final = frozenset({"Exception", "BaseException"})
+RAISED: Final = {
+    **dict.fromkeys((EXISTS, NAMED, LOADED, LOADED_THERE), ANY_ERROR | {"RuntimeError", "AssertionError"}),
+    HAS_DEVICE: ANY_ERROR | {"AttributeError"},
+}
+"""The errors that tell of a broken requirement, by kind."""
+
+
+class Lack(NamedTuple):
+    """The requirement that a machine or process breaks, the device that it lacks, and whether only some machines do."""
+
+    kind: str
+    where: Value
+    is_of_world: bool
+
+
+def need(frame: Frame, operation: str, named: Value, span: ir.Span, moved: Value = NONE, kind: str = EXISTS) -> None:
+    """Record that an operation needs the device that a value names.
+
+    Args:
+        frame: of the operation.
+        operation: its name in the text.
+        named: the text, the number or the device.
+        span: of the operation.
+        moved: the value that goes there; only a tensor, or a module with parameters, needs the device.
+        kind: EXISTS or NAMED.
+    """
+    if frame.in_handler or not _may_lack(named):
+        return
+    where = _memory(frame, moved)
+    if where in (NO_DEVICE, UNKNOWN) and moved is not NONE and not isinstance(moved, Tensor):
+        return
+    goes = Participant(HOST, where, subject=NONE if moved in frame.kinds else moved)
+    decided = _binding(frame, named, span)
+    demand(frame, kind, operation, named, span, goes, decided)
+
+
+def _binding(frame: Frame, named: Value, span: ir.Span) -> Value:
+    """Return the place that binds the name of an argument; NONE, if the argument is no name, or one bound twice."""
+    body = frame.body
+    if body.bindings is None:
+        body.bindings = bindings(body.scope, body.file.scope)
+    for register, place in body.bindings.get(span, ()):
+        if frame.registers[register] is named:
+            return source(body.file.path, place.line, place.column)
+    return NONE
+
+
+def _memory(frame: Frame, moved: Value) -> Value:
+    """Return the device of a moved value; of a symbol, that of a part that the body has stored in it."""
+    if is_module(moved):
+        return device_of_module(frame, moved)
+    for part in parts_of(frame, moved) if isinstance(moved, (Root, Symbol)) else ():
+        where = device_of_module(frame, part) if is_module(part) else device_of(frame, part)
+        if where not in (NO_DEVICE, UNKNOWN):
+            return where
+    return device_of(frame, moved)
+
+
+def need_attribute(frame: Frame, is_there: Value, span: ir.Span) -> None:
+    """Record that a value has an attribute `device`, given the answer or the question whether it has."""
+    if is_there is FALSE or depends_on_caller(is_there):
+        demand(frame, HAS_DEVICE, ".device", is_there, span)
+
+
+def set_variable(frame: Frame, name: Value, value: Value, span: ir.Span) -> None:
+    """Record a change of an environment variable; CUDA does not see it after its start."""
+    if name is not constant("CUDA_VISIBLE_DEVICES"):
+        return
+    demand(frame, SET_IN_TIME, "os.environ", value, span)
+    if STARTED not in frame.state.passed:
+        frame.heap.put(PROCESS_STATE, VISIBLE_DEVICES, value)
+
+
+def starts(frame: Frame) -> None:
+    """Record that CUDA has started."""
+    _hold(frame, STARTED)
+
+
+def _hold(frame: Frame, mark: Value) -> None:
+    """Record a mark for all that follows; it is the first condition that the state forgets."""
+    if mark not in frame.state.passed:
+        frame.state.passed = (mark, *frame.state.passed)[:MOST_PASSED]
+
+
+def _in_use(kind: str, named: Value) -> Value:
+    """Return the mark of operations behind one that has needed a device."""
+    ordinal = _ordinal(named)
+    return root(MARK, kind, named) if ordinal is None or kind != EXISTS else root(MARK, f"cuda:{ordinal} is in use")
+
+
+def demand(
+    frame: Frame,
+    kind: str,
+    operation: str,
+    named: Value,
+    span: ir.Span,
+    goes: Participant = NOTHING,
+    decided: Value = NONE,
+) -> None:
+    """Record a requirement on the machine or the process."""
+    first, visible = NOTHING._replace(source=decided, subject=named), stored(frame, PROCESS_STATE, VISIBLE_DEVICES)
+    participants = (first, goes, NOTHING._replace(subject=visible))
+    pursue(frame, Requirement(kind, operation, participants, frame.every_test(), frame.place(span), frame.body.name))
+
+
+def pursue(frame: Frame, requirement: Requirement) -> None:
+    """Keep a requirement for the callers, unless no caller can break it, or another one on the way says the same."""
+    kind, (first, goes, visible) = requirement.kind, requirement.participants
+    named, conditions = first.subject, tuple([each for each in requirement.conditions if each is not TRUE])
+    if kind == LOADED and _knows_device(frame):
+        kind, requirement = LOADED_THERE, requirement._replace(kind=LOADED_THERE)
+    if frame.in_handler or len(conditions) > MOST_TESTS or FALSE in conditions:
+        return
+    if kind in (EXISTS, NAMED) and not _may_lack(named):
+        return
+    mark, ordinal = _in_use(kind, named), _ordinal(named)
+    higher = range(ordinal + 1, MANY) if ordinal is not None and kind == EXISTS else ()
+    if kind != SET_IN_TIME:
+        if mark in conditions or any(_in_use(kind, device(f"cuda:{each}")) in conditions for each in higher):
+            return
+        if any(not _may_hold(each) for each in conditions):
+            return
+    requirement = requirement._replace(conditions=conditions)
+    if _is_open(requirement) or lack(requirement) is not None:
+        short = (first._replace(source=NONE), goes, visible)
+        same = requirement._replace(operation="", place=NOWHERE, body="", participants=short, chain=())
+        frame.demand(requirement, same if kind in TOLD_ONCE else None)
+    if kind in TOLD_ONCE and _is_proven(goes) and set(conditions) <= set(frame.every_test()):
+        _hold(frame, mark)
+        if kind == EXISTS and ordinal is not None:
+            _hold(frame, STARTED)
+
+
+def _knows_device(frame: Frame) -> bool:
+    """Whether a name or an attribute of an object holds a device."""
+    held = [*frame.state.names.values()]
+    for owner in frame.heap.objects():
+        held += [value for field, value in frame.heap.fields(owner).items() if field.kind == "."]
+    return any(map(_is_device, held))
+
+
+def _is_device(value: Value) -> bool:
+    if isinstance(value, Term):
+        is_choice = value.operator == "ite" and all(map(_is_device, value.arguments[1:]))
+        return is_choice or value.operator == "denoted"
+    return isinstance(_where(value), Device) and not isinstance(getattr(value, "value", None), int)
+
+
+def _may_hold(condition: Value) -> bool:
+    """Whether a condition holds for some caller or on some machine, as far as the analysis can tell."""
+    if condition is SOME_TEST:
+        return False
+    return is_mark(condition) or depends_on_caller(condition) or _speaks_of_machine(condition)
+
+
+def _speaks_of_machine(value: Value) -> bool:
+    if isinstance(value, Term):
+        return any(map(_speaks_of_machine, value.arguments))
+    return value is COUNT
+
+
+def settle(frame: Frame) -> None:
+    """Add a finding for each requirement on the machine that an entry breaks."""
+    for requirement in list(frame.requirements.values()):
+        found = lack(requirement) if requirement.kind in ON_MACHINE else None
+        if found is not None:
+            one = requirement.participants[0]._replace(device=found.where)
+            frame.findings[Finding(requirement._replace(kind=found.kind), one, one, found.is_of_world)] = None
+
+
+def discharge(frame: Frame, first: int, last: int, caught: Value) -> None:
+    """Drop requirements that a handler does without.
+
+    Args:
+        frame: the execution.
+        first, last: the numbers of requirements before and behind the block of the `try`.
+        caught: the class of the errors that the handler takes, or several; UNKNOWN for all.
+    """
+    names = {
+        each.name for each in (caught.items if isinstance(caught, Tuple) else (caught,)) if isinstance(each, Library)
+    }
+    for each in list(frame.requirements)[first:last]:
+        if caught is UNKNOWN or names & RAISED.get(each.kind, frozenset()):
+            del frame.requirements[each]
+
+
+# --- judging --------------------------------------------------------------------------------------------------
+
+
+def lack(requirement: Requirement) -> Lack | None:
+    """Return what is missing in the first world that breaks a requirement on the machine."""
+    named, goes, visible = requirement.participants
+    kind, subject = requirement.kind, named.subject
+    if not _is_proven(goes):
+        return None
+    if kind == HAS_DEVICE:
+        return Lack(kind, NO_DEVICE, False) if subject is FALSE else None
+    if kind == SET_IN_TIME:
+        return Lack(kind, NO_DEVICE, True) if STARTED in requirement.conditions else None
+    tests = [each for each in requirement.conditions if each is SOME_TEST or not is_mark(each)]
+    left = _number_of(visible.subject)
+    ordinals = sorted(set(_ordinals(subject)))
+    for number in dict.fromkeys([*([] if left is None else [left]), MANY, *ordinals]):
+        world = World({COUNT: constant(number)})
+        if all(world.truth(each) for each in tests):
+            there = world.put(subject)
+            found = _lacking(kind, there, subject, number, number == left)
+            if found is not None:
+                return found
+    return None
+
+
+def _lacking(kind: str, there: Value, subject: Value, number: int, is_left: bool) -> Lack | None:
+    """Return what is missing in a world with some number of accelerators."""
+    if isinstance(there, Constant) and there is not NONE and _where(there) is UNKNOWN:
+        return Lack(NAMED, there, there is not subject)
+    ordinal = _ordinal(there)
+    if kind == NAMED or ordinal is None or ordinal < number:
+        return None
+    is_beyond = number == MANY and speaks_of_choices(subject)
+    return Lack(VISIBLE if is_left else NAMED if is_beyond else kind, _where(there), True)
+
+
+def _where(value: Value) -> Value:
+    """Return the device that a value names; unknown, if it names none."""
+    if isinstance(value, Constant):
+        if isinstance(value.value, str):
+            return parse(value.value)
+        return device(f"cuda:{value.value}") if type(value.value) is int and value.value >= 0 else UNKNOWN
+    return value if isinstance(value, Device) else NO_DEVICE
+
+
+def _ordinal(value: Value) -> int | None:
+    """Return the number of the CUDA device that a value names, 0 for the current one; None if it names no such one."""
+    where = _where(value)
+    if not isinstance(where, Device) or type_of(where.name) != "cuda":
+        return None
+    return int(where.name.partition(":")[2] or 0)
+
+
+def _ordinals(value: Value) -> Iterator[int]:
+    """Yield the numbers of all CUDA devices that a value may name."""
+    ordinal = _ordinal(value)
+    if ordinal is not None:
+        yield ordinal
+    parts = value.arguments if isinstance(value, Term) else value.options if isinstance(value, Alternatives) else ()
+    for each in parts:
+        yield from _ordinals(each)
+
+
+def _number_of(visible: Value) -> int | None:
+    """Return how many devices a text of CUDA_VISIBLE_DEVICES leaves; None if that is unknown."""
+    if not isinstance(visible, Constant) or not isinstance(visible.value, str):
+        return None
+    names = [each.strip() for each in visible.value.split(",")] if visible.value.strip() else []
+    return names.index("-1") if "-1" in names else len(names)
+
+
+def _may_lack(value: Value) -> bool:
+    """Whether a machine may lack the device that a value names, as far as anybody in the project decides it."""
+    if isinstance(value, Constant):
+        return type(value.value) in (str, int) and _where(value) is not CPU
+    if isinstance(value, Device):
+        return type_of(value.name) == "cuda"
+    if isinstance(value, Alternatives):
+        return any(map(_may_lack, value.options))
+    if isinstance(value, Term):
+        return value.operator not in OF_TENSORS
+    top = root_of(value)
+    if top is None or top.kind in (OPTION, INPUT, UNKNOWN_RESULT):
+        return False
+    return isinstance(value, Root) or (isinstance(value, Symbol) and value.field is not DEVICE)
+
+
+def _is_proven(goes: Participant) -> bool:
+    """Whether a moved value needs its new device: it is a tensor, or a module with parameters."""
+    if goes.subject is NONE or isinstance(goes.subject, Tensor):
+        return True
+    return isinstance(goes.subject, Instance) and goes.device not in (NO_DEVICE, UNKNOWN)
+
+
+def _is_open(requirement: Requirement) -> bool:
+    if requirement.kind == SET_IN_TIME:
+        return True
+    subjects = [each.subject for each in requirement.participants[:-1]]
+    return any(map(depends_on_caller, (*subjects, *requirement.conditions)))
