@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from devlint.frontend import ir
-from devlint.inference.libraries.table import CallSite, method_handler
+from devlint.inference.calls.knowledge import code_of
+from devlint.inference.libraries.table import HANDLED_READS, CallSite, method_handler
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.moves import move, replace, set_data
 from devlint.inference.state.where import SAME_TENSOR, device_of, device_of_module, is_module, source_of
 from devlint.inference.stubs import TENSOR_CLASS
 from devlint.inference.values.code import ClassCode
+from devlint.inference.values.devices import TYPES
 from devlint.inference.values.folding import fold
 from devlint.inference.values.joins import either, join, join_all
 from devlint.inference.values.objects import (
@@ -73,6 +75,9 @@ OF_CLASSES: Final = frozenset(
 )
 """Class methods that classes of the project inherit from libraries."""
 
+IS_OF_TYPE: Final = frozenset(f"is_{kind}" for kind in TYPES)
+"""Attributes that tell whether a tensor is on a device of a type."""
+
 CHOSEN_OUTSIDE: Final = frozenset({"sys.argv", "os.environ"})
 """Attributes of libraries that the user of a program sets."""
 
@@ -116,15 +121,26 @@ def _of_symbol(frame: Frame, owner: Root | Symbol, name: str) -> Value:
     held = frame.heap.get(owner, attribute(name))
     if held is not None:
         return UNKNOWN if held is ABSENT else present(held)
+    code = code_of(frame, owner) if name in HANDLED_READS else None
+    if code is not None and code.kind == "instance" and isinstance(code.what, tuple):
+        found = _handled_read(frame, owner, str(code.what[1]), name)
+        if found is not None:
+            return found
     top = owner if isinstance(owner, Root) else owner.root
     default = frame.engine.options.get(top, {}).get(name, UNKNOWN) if top.kind == OPTION else UNKNOWN
     if default is not UNKNOWN and isinstance(owner, Symbol):
         return symbol(owner, option(name, default))
     if name == "device" and (owner in frame.kinds or top.kind == INPUT):
         return device_of(frame, owner)
-    if name in ("is_cuda", "is_cpu"):
+    if name in IS_OF_TYPE:
         return fold("is_of_type", device_of(frame, owner), constant(name[3:]))
     return symbol(owner, attribute(name))
+
+
+def _handled_read(frame: Frame, owner: Value, of: str, name: str) -> Value | None:
+    """Return an attribute of an object of a library class that has a handler for reads of it; None if there is none."""
+    handler = method_handler(frame, of, f".{name}")
+    return None if handler is None else handler(CallSite(frame, of, name, owner, Arguments([], {}), frame.span))
 
 
 def present(value: Value) -> Value:
@@ -140,7 +156,7 @@ def present(value: Value) -> Value:
 def _of_tensor(frame: Frame, owner: Tensor, name: str) -> Value:
     if name == "device":
         return owner.device
-    if name in ("is_cuda", "is_cpu"):
+    if name in IS_OF_TYPE:
         return fold("is_of_type", owner.device, constant(name[3:]))
     if name in SAME_TENSOR:
         return tensor(owner.device, owner.rank, owner.owner if name == "data" else NONE, owner.source)
@@ -182,9 +198,9 @@ def _member(frame: Frame, found: Value, owner: Value, of: ClassValue, span: ir.S
 def _of_library(frame: Frame, owner: Instance, of: str, name: str) -> Value:
     """Return an attribute that a class of a library declares."""
     stubs = frame.engine.stubs
-    handler = method_handler(frame, of, f".{name}") if owner.kind == LIBRARY else None
-    if handler is not None:
-        return handler(CallSite(frame, of, name, owner, Arguments([], {}), frame.span))
+    found = _handled_read(frame, owner, of, name) if name in HANDLED_READS else None
+    if found is not None:
+        return found
     if stubs.method(of, name) is not None or method_handler(frame, of, name) is not None:
         return method(owner, of, name)
     terms = stubs.attribute(of, name)
@@ -248,7 +264,7 @@ def _of_term(frame: Frame, owner: Term, name: str, span: ir.Span) -> Value:
         return fold("device_type", owner) if name == "type" else NUMBER
     if name == "device":
         return owner.arguments[1] if owner.operator == "to" else device_of(frame, owner)
-    if name in ("is_cuda", "is_cpu"):
+    if name in IS_OF_TYPE:
         return fold("is_of_type", device_of(frame, owner), constant(name[3:]))
     if owner.operator == "to" and (name in MOVES or not frame.engine.stubs.is_tensor_method(name)):
         inner = read(frame, owner.arguments[0], name, span)

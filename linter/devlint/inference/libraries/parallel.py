@@ -14,7 +14,7 @@ from devlint.inference.libraries.table import CallSite, handles
 from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.containers import elements, is_list, side_by_side
 from devlint.inference.state.frame import Arguments, Frame
-from devlint.inference.state.moves import moved, scattered
+from devlint.inference.state.moves import is_another_moved, moved, scattered
 from devlint.inference.state.where import PROCESS_STATE, device_of_module, is_module, parts_of, source_of, stored
 from devlint.inference.values import terms
 from devlint.inference.values.data import MODULE, SENT, TENSOR, WRAPPED, Participant
@@ -144,18 +144,23 @@ def data_parallel_once(call: CallSite) -> Value:
 
 def _replicated(call: CallSite, module: Value, handed: Arguments, works_on: Value, returns_on: Value) -> Value:
     """Call a module that must be on the first device, and move the results; with one id they stay (NO_DEVICE)."""
-    where = device_of_module(call.frame, module)
+    where = _place(call.frame, module)
     result = _call(call, module, handed, works_on)
     if returns_on is NO_DEVICE:
         return result
-    if isinstance(result, Tensor) and result.device is not where:
+    if isinstance(result, Tensor) and where is not UNKNOWN and result.device is not where:
         ask(call, TENSOR, fold("by_type", result.device), fold("by_type", returns_on))
     return scattered(call.frame, result, returns_on)
 
 
+def _place(frame: Frame, module: Value) -> Value:
+    """Return the device of a module; unknown, if the body has moved another symbol, which may be this module."""
+    return UNKNOWN if is_another_moved(frame, module) else device_of_module(frame, module)
+
+
 def _call(call: CallSite, module: Value, handed: Arguments, works_on: Value) -> Value:
     """Call a module that must be on a device; the inputs are moved there, or where the module is instead."""
-    frame, where = call.frame, device_of_module(call.frame, module)
+    frame, where = call.frame, _place(call.frame, module)
     ask(call, MODULE, where, works_on, module)
     where = CUDA if where is NO_DEVICE else where
     positional = [scattered(frame, each, where) for each in handed.positional]

@@ -51,6 +51,8 @@ Handler: TypeAlias = Callable[[CallSite], Value]
 
 _functions: Final[dict[str, Handler]] = {}
 _methods: Final[dict[tuple[str, str], Handler]] = {}
+HANDLED_READS: Final[set[str]] = set()
+"""The attributes that have a handler for reads, in some class."""
 
 
 def handles(*names: str) -> Callable[[Handler], Handler]:
@@ -61,6 +63,8 @@ def handles(*names: str) -> Callable[[Handler], Handler]:
             of, found, method = name.rpartition(":")
             if found:
                 _methods[of, method] = handler
+                if method.startswith("."):
+                    HANDLED_READS.add(method[1:])
             else:
                 _functions[name] = handler
         return handler

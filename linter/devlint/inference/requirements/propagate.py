@@ -6,7 +6,7 @@ from devlint.frontend import ir
 from devlint.inference.requirements.judge import is_decidable
 from devlint.inference.requirements.machines import pursue
 from devlint.inference.requirements.make import note
-from devlint.inference.state.frame import LARGEST_CONDITION, Frame
+from devlint.inference.state.frame import Frame
 from devlint.inference.values.data import DISCARDED, LONGEST_CHAIN, MOST_CONDITIONS, ON_MACHINE, Requirement
 from devlint.inference.values.folding import truth
 from devlint.inference.values.terms import Constant, Value
@@ -27,7 +27,7 @@ def hand_on(frame: Frame, requirement: Requirement, span: ir.Span | None) -> Non
         known = truth(each)
         if known is False:
             return
-        if known is None and (is_on_machine or (not isinstance(each, Constant) and each.nodes <= LARGEST_CONDITION)):
+        if known is None and (is_on_machine or not isinstance(each, Constant)):
             kept[each] = None
     if is_on_machine:
         kept.update(dict.fromkeys(frame.every_test()))

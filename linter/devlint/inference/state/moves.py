@@ -176,6 +176,14 @@ def is_below(value: Value, top: Value) -> bool:
     return False
 
 
+def is_another_moved(frame: Frame, value: Value) -> bool:
+    """Whether the body has moved another symbol than a symbol or its owners: it may be the same module."""
+    if not isinstance(value, (Root, Symbol)):
+        return False
+    moved_ones = [each for each in frame.heap.objects() if MOVED in frame.heap.fields(each)]
+    return any(each is not value and not is_below(value, each) for each in moved_ones)
+
+
 def _move_parts(frame: Frame, owner: Value, where: Value, decided: Value, seen: dict[Value, Value]) -> None:
     heap = frame.heap
     fields = dict(heap.fields(owner))
