@@ -415,7 +415,13 @@ def _set_list_item(frame: Frame, owner: Instance, index: Value, value: Value) ->
 
 
 def fill(frame: Frame, owner: Value, items: list[Value], is_exact: bool) -> None:
-    """Fill a new list. If `is_exact` is false, the list may hold each item any number of times."""
+    """Fill a new list or set. If `is_exact` is false, it may hold each item any number of times.
+
+    A set has each item once; two items may be equal, unless they are constants.
+    """
+    if isinstance(owner, Instance) and owner.kind == SET:
+        items = list(dict.fromkeys(items))
+        is_exact = is_exact and (len(items) == 1 or all(isinstance(each, Constant) for each in items))
     if is_exact and len(items) <= MOST_ITEMS:
         frame.heap.put(owner, ITEMS, pack(*items))
     else:
