@@ -192,7 +192,7 @@ class Solver(Engine):
         for code in self._classes.values():
             if code.is_module:
                 is_left = code in made and code not in demand.moved
-                is_wanted = code.file.is_of_library and bool(demand.moved) and not is_left
+                is_wanted = code.file.is_of_library and demand.moves_something and not is_left
                 found += module_client.findings(self._entry(code.file, self._default), code, is_wanted)
         for body in self._bodies.values():
             if function_client.is_public(body) and not body.file.is_test:

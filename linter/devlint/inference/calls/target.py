@@ -171,7 +171,7 @@ def _call_symbol(frame: Frame, callee: Value, arguments: Arguments, span: ir.Spa
     receiver, name = _receiver(callee)
     top = root_of(callee)
     is_option = top is not None and top.kind == OPTION and name not in MOVES
-    if name and not is_option and not _is_declared_otherwise(frame, receiver):
+    if name and not is_option and (name in MOVES or not _is_declared_otherwise(frame, receiver)):
         return call_method(frame, method(receiver, "", name), arguments, span)
     if is_option:
         _note_commands(frame, arguments)
@@ -367,6 +367,7 @@ def call_move(frame: Frame, receiver: Value, name: str, arguments: Arguments, sp
     """Execute `x.to(…)`, `x.cuda()` and their like."""
     if isinstance(receiver, Instance) and receiver.kind in (LIST, DICT, SET):
         return UNKNOWN
+    frame.engine.demand.moves_something = True
     own = device_of_module(frame, receiver) if is_module(receiver) else device_of(frame, receiver)
     where = target_of_move(frame, name, arguments, own)
     named = arguments.at(0, "device") or NONE

@@ -25,7 +25,14 @@ def is_test(body: Body) -> bool:
 def is_of_object(body: Body) -> bool:
     """Whether a function is a public method, which needs an object; a client uses the modules."""
     owner, called = body.owner, body.function
-    if owner is None or owner.is_module or called is None or not called.parameters or called.is_stub:
+    if (
+        owner is None
+        or owner.is_module
+        or body.file.is_test
+        or called is None
+        or not called.parameters
+        or called.is_stub
+    ):
         return False
     name = called.name.rpartition(".")[2]
     found = owner.members.get(name)

@@ -16,17 +16,29 @@ class Demand:
         calls: the bodies that each body calls.
         makes: the classes that each body instantiates.
         moved: the classes of the objects that some code moves as a whole.
+        moves_something: whether some code moves a tensor or a module.
         placing: the methods that move their own object.
         commands: the functions that a library calls with the options of a user.
         is_paused: whether a client is executed, which is no code of the project.
     """
 
-    __slots__ = ("_given", "_left_out", "calls", "commands", "is_paused", "makes", "moved", "placing")
+    __slots__ = (
+        "_given",
+        "_left_out",
+        "calls",
+        "commands",
+        "is_paused",
+        "makes",
+        "moved",
+        "moves_something",
+        "placing",
+    )
 
     def __init__(self) -> None:
         self.calls: dict[Body, dict[Body, None]] = {}
         self.makes: dict[Body, dict[ClassCode, None]] = {}
         self.moved: set[ClassCode] = set()
+        self.moves_something = False
         self.placing: set[Body] = set()
         self.commands: dict[Body, None] = {}
         self._given: set[tuple[Body, str]] = set()
