@@ -95,7 +95,8 @@ def test_the_files_may_come_in_any_order(tmp_path: Path) -> None:
 def test_the_client_of_a_method(tmp_path: Path, method: str, told: list[str]) -> None:
     head = (
         "import torch\nfrom torch import nn\nnn.Linear(3, 3).cuda()\nclass Net(nn.Module):\n    def __init__(self):\n"
-        "        super().__init__()\n        self.weight = nn.Parameter(torch.ones(3))\n        self.part = nn.Linear(3, 3)\n"
+        "        super().__init__()\n        self.weight = nn.Parameter(torch.ones(3))\n"
+        "        self.part = nn.Linear(3, 3)\n"
     )
     text = head + "\n".join(f"    {line}" for line in method.split("\n"))
     found = findings(tmp_path, {"net.py": text, "setup.py": ""})

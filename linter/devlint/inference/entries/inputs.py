@@ -81,7 +81,8 @@ def _input(frame: Frame, body: Body, each: ir.Parameter, default: Value | None) 
 def is_proven(frame: Frame, finding: Finding) -> bool:
     """Whether the inputs that take part in a finding are tensors for certain."""
     subjects = [each.subject for each in (finding.one, finding.two)]
-    return all(not is_of_input(each) or isinstance(each, Term) or _is_tensor(frame, each) for each in subjects)
+    symbols = [each for each in subjects if isinstance(each, (Root, Symbol)) and is_of_input(each)]
+    return all(_is_tensor(frame, each) for each in symbols)
 
 
 def is_of_input(value: Value) -> bool:
