@@ -255,17 +255,23 @@ def rank_of(frame: Frame, value: Value) -> Value:
     if isinstance(value, Alternatives):
         return join_all([rank_of(frame, each) for each in value.options])
     if isinstance(value, Term):
-        if value.operator == "to":
-            return rank_of(frame, value.arguments[0])
-        if value.operator == "ite":
-            test, then, orelse = value.arguments
-            return either(test, rank_of(frame, then), rank_of(frame, orelse))
-        if value.operator == "asked":
-            return constant(0)
-        if value.operator in ARITHMETIC or value.operator in COMPARISONS:
-            return ranks.highest(*[rank_of(frame, each) for each in value.arguments])
-        return term("rank_of", value)
+        if value.rank is None:
+            value.rank = _rank_of_term(frame, value)
+        return value.rank
     return UNKNOWN
+
+
+def _rank_of_term(frame: Frame, value: Term) -> Value:
+    if value.operator == "to":
+        return rank_of(frame, value.arguments[0])
+    if value.operator == "ite":
+        test, then, orelse = value.arguments
+        return either(test, rank_of(frame, then), rank_of(frame, orelse))
+    if value.operator == "asked":
+        return constant(0)
+    if value.operator in ARITHMETIC or value.operator in COMPARISONS:
+        return ranks.highest(*[rank_of(frame, each) for each in value.arguments])
+    return term("rank_of", value)
 
 
 def source_of(frame: Frame, value: Value) -> Value:

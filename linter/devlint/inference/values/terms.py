@@ -312,14 +312,20 @@ def symbol(parent: Root | Symbol, field: Field) -> Value:
 
 @final
 class Term(Value):
-    """An operation on symbols that cannot be computed yet, such as `args.n == 1`."""
+    """An operation on symbols that cannot be computed yet, such as `args.n == 1`.
 
-    __slots__ = ("arguments", "operator")
+    Attributes:
+        operator, arguments: the operation.
+        rank: the rank of its result, once somebody has asked for it.
+    """
+
+    __slots__ = ("arguments", "operator", "rank")
 
     def __init__(self, operator: str, arguments: tuple[Value, ...], nodes: int) -> None:
         super().__init__(nodes, all_fixed(arguments))
         self.operator = operator
         self.arguments = arguments
+        self.rank: Value | None = None
 
     def _shown(self) -> str:
         return f"{self.operator}({', '.join([each.text for each in self.arguments])})"
