@@ -13,7 +13,7 @@ from devlint.inference.calls.evaluation import evaluate
 from devlint.inference.calls.items import iterated
 from devlint.inference.calls.substitution import Substitution
 from devlint.inference.calls.target import call_value
-from devlint.inference.entries import callers, function_client, module_client
+from devlint.inference.entries import callers, clients
 from devlint.inference.execute.expressions import operate
 from devlint.inference.execute.statements import block
 from devlint.inference.files import DONE, NEW, RUNNING, Files, Loaded
@@ -193,10 +193,10 @@ class Solver(Engine):
             if code.is_module:
                 is_left = code in made and code not in demand.moved
                 is_wanted = code.file.is_of_library and demand.moves_something and not is_left
-                found += module_client.findings(self._entry(code.file, self._default), code, is_wanted)
+                found += clients.of_module(self._entry(code.file, self._default), code, is_wanted)
         for body in self._bodies.values():
-            if function_client.is_public(body) and not body.file.is_test:
-                found += function_client.findings(self._entry(body.file, self._default), body)
+            if clients.is_public(body) and not body.file.is_test:
+                found += clients.of_function(self._entry(body.file, self._default), body)
         demand.is_paused = False
         return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from devlint.frontend import ir
-from devlint.inference.entries.inputs import options
+from devlint.inference.entries.clients import options
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.values.code import Body
 from devlint.inference.values.objects import Function, Instance, bound, class_value, function

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from devlint.diagnostics import Certainty
-from devlint.inference.entries.inputs import is_of_input
+from devlint.inference.entries.clients import is_of_input
 from devlint.inference.values.data import LOADED, OF_METHOD, OF_MODULE, ON_HOST, PROGRAM, TAKES_CPU, Finding
 
 CERTAIN: Final = "certain"
