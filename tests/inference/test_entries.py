@@ -32,7 +32,7 @@ ELSEWHERE = "import torch\ntorch.nn.Linear(3, 3).cuda()\n"
 
 
 def findings(folder: Path, files: dict[str, str]) -> list[str]:
-    """Write the files of a project, and return each finding as its file, line, code and level."""
+    """Write the files of a project, and return each finding about devices that meet as file, line, code and level."""
     for name, text in files.items():
         (folder / name).write_text(dedent(text))
     project = Project(folder)
@@ -40,7 +40,8 @@ def findings(folder: Path, files: dict[str, str]) -> list[str]:
     found = solver.check([project.source(folder / name) for name in files])
     found += solver.of_clients()
     places = {(one.requirement.place, code_of(one), level_of(one)) for one in found}
-    return sorted(f"{Path(place.path).name}:{place.line} {code} {level}" for place, code, level in places)
+    told = [(Path(place.path).name, place.line, code, level) for place, code, level in places if code < "DEV3"]
+    return [f"{name}:{line} {code} {level}" for name, line, code, level in sorted(told)]
 
 
 @pytest.mark.parametrize(
