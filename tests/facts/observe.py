@@ -55,11 +55,16 @@ def seen(thing: Any) -> Seen:
         return Seen(thing, "number")
     if thing is None:
         return Seen(thing, "none")
-    if isinstance(thing, (list, tuple, set, frozenset, types.GeneratorType)):
+    if isinstance(thing, (list, tuple, set, frozenset)) or _is_iterator(thing):
         return Seen(thing, "list")
     if isinstance(thing, dict):
         return Seen(thing, "dict")
     return Seen(thing, "code" if isinstance(thing, _CODE) else "object")
+
+
+def _is_iterator(thing: object) -> bool:
+    """Whether something is an iterator of Python, which is the list of its elements for the inference."""
+    return type(thing).__module__ == "builtins" and hasattr(thing, "__next__")
 
 
 def is_plain(thing: object) -> bool:

@@ -164,9 +164,10 @@ def same(call: CallSite) -> Value:
 
 @handles("next")
 def next_(call: CallSite) -> Value:
-    """Return an element."""
-    frame = call.frame
-    return frame.engine.iterated(frame, call.argument(0, ""), call.span)
+    """Return an element, or the default."""
+    found = call.frame.engine.iterated(call.frame, call.argument(0, ""), call.span)
+    default = call.given(1, "")
+    return found if default is None else join(found, default)
 
 
 @handles(
