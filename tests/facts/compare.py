@@ -129,6 +129,7 @@ class Run:
         self._files: dict[str, Mapping[str, Any]] = {}
         self._is_busy = False
         self._counts: Counter[int] = Counter()
+        self._bound: dict[int, Value] = {}
         self._wrong_now: set[int] = set()
         self._tainted: dict[int, Any] = {}
         self._wrong_claims: set[Value] = set()
@@ -204,7 +205,11 @@ class Run:
 
     def fact(self, number: int, thing: Any, activation: Activation) -> Any:
         """Compare the value of an expression with its claim, and return the value."""
-        if activation.body is None or self._is_busy or self._counts[number] >= MOST:
+        if activation.body is None or self._is_busy:
+            return thing
+        if self._counts[number] >= MOST:
+            if number in self._bound:  # what it stands for now is not looked at any more
+                activation.meaning.forget(self._bound[number])
             return thing
         self._counts[number] += 1
         self._is_busy = True
@@ -224,6 +229,7 @@ class Run:
         found = seen(thing)
         if is_bound_late(claim.value):
             meaning.bind(claim.value, found)
+            self._bound[number] = claim.value
         options = [each for each in meaning.chosen(claim.value) if each is not UNKNOWN] or [UNKNOWN]
         for each in claim.conditions:
             self._note(number, "condition", meaning.truth(each), thing, each, f"{each} does not hold")

@@ -78,6 +78,12 @@ class Meaning:
         self._known[symbol], self._seen[symbol] = found.thing, found
         self._turns.setdefault(symbol, []).append(found)
 
+    def forget(self, symbol: Value) -> None:
+        """Let a symbol stand for an unknown value."""
+        self._known[symbol] = MISSING
+        self._seen.pop(symbol, None)
+        self._turns.pop(symbol, None)
+
     def seen(self, value: Value) -> Seen | None:
         """Return what a symbol stood for at the beginning; None if that is not known."""
         found = self._seen.get(value)

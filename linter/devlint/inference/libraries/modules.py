@@ -149,7 +149,7 @@ def append_(call: CallSite) -> Value:
         append(frame, call.receiver, (one_element(frame, source),) if found is None else found)
     else:
         append(frame, call.receiver, (call.arguments.positional[-1] if call.arguments.positional else UNKNOWN,))
-    return call.receiver
+    return NONE if call.name == "insert" and call.of != SEQUENTIAL else call.receiver
 
 
 handles(*[f"{name}:{verb}" for name in MAPPINGS for verb in ("keys", "values", "items")])(views)

@@ -52,6 +52,7 @@ class Summaries:
         self._engine = engine
         self._cases: dict[Body, Cases] = {}
         self._active: list[Active] = []
+        self._asking = 0
 
     def of(self, body: Body) -> Cases:
         """Return the cases of a body."""
@@ -88,8 +89,12 @@ class Summaries:
                     return active.provisional
         if inside >= MOST_OF_ONE_BODY and oracle is not NOBODY:
             return self.summary(body, NOBODY)
+        if self._asking >= DEEPEST_CALLS:  # a caller that answers by a call of a property asks as well
+            return Summary(UNKNOWN)
         is_full = cases.count >= MOST_CASES
+        self._asking += 1
         case = cases.tree.find(oracle, is_full) if cases.tree is not None else None
+        self._asking -= 1
         if case is not None and self._is_valid(case):
             return case.summary
         if case is None and is_full and cases.generic is not None:
