@@ -362,8 +362,7 @@ def _arithmetic(name: str, one: Value, two: Value) -> Value:
 def _kept(name: str, one: Value, two: Value) -> Value:
     """Return the term of an operation that cannot be computed; NUMBER or UNKNOWN if there is no such term."""
     if (is_symbolic(one) or is_symbolic(two)) and _stays(one) and _stays(two):
-        made = term(name, one, two)
-        return made
+        return term(name, one, two)
     if name in COMPARISONS:
         return NUMBER if UNKNOWN not in (one, two) else UNKNOWN
     return NUMBER if _is_number(one) and _is_number(two) else UNKNOWN
