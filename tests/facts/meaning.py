@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import torch
-from devlint.inference.libraries.python import ACCELERATORS
 from devlint.inference.state.where import PROCESS_STATE
 from devlint.inference.values.folding import ARITHMETIC, AUGMENTED, COMPARISONS, TEXT_METHOD
 from devlint.inference.values.objects import ClassValue, Library
@@ -31,6 +30,7 @@ from devlint.inference.values.terms import (
     Term,
     Value,
 )
+from devlint.inference.worlds.choices import COUNT
 
 from tests.facts.observe import MISSING, Seen, attribute, device_name, is_plain, seen
 
@@ -142,7 +142,7 @@ class Meaning:
             return self._names.get(value.name.lstrip("*"), MISSING)
         if value.kind == GLOBAL and isinstance(value.place, Constant):
             return self._files.get(str(value.place.value), {}).get(value.name, MISSING)
-        return self._devices if value is ACCELERATORS else MISSING
+        return self._devices if value is COUNT else MISSING
 
     def _of_symbol(self, value: Symbol) -> Any:
         field, parent = value.field, value.parent
