@@ -32,7 +32,7 @@ from devlint.inference.values.data import (
     Question,
     Requirement,
 )
-from devlint.inference.values.folding import truth
+from devlint.inference.values.folding import asks_device, truth
 from devlint.inference.values.joins import join_all
 from devlint.inference.values.objects import (
     Bound,
@@ -60,6 +60,7 @@ from devlint.inference.values.terms import (
     ITEM,
     NO_DEVICE,
     NONE,
+    NUMBER,
     RANK,
     RECEIVER,
     SOURCE,
@@ -136,13 +137,20 @@ class Substitution(Oracle):
         return found
 
     def requirement(self, requirement: Requirement) -> Requirement | None:
-        """Return a requirement of the summary for the caller's values; None, if these values meet it."""
+        """Return a requirement of the summary for the caller's values; None, if these values meet it.
+
+        It is met as well if a test on the way asks for the type of a device that the caller does not know.
+        """
         conditions = tuple([as_test(self.value(each)) for each in requirement.conditions])
         if False in map(truth, conditions):
             return None
         if requirement.kind != DISCARDED and requirement.kind not in ON_MACHINE:
             devices = {self._device(each) for each in requirement.participants}
-            if len(devices - {NO_DEVICE, UNKNOWN}) < 2:
+            is_guarded = any(
+                new in (NUMBER, UNKNOWN) and asks_device(old)
+                for old, new in zip(requirement.conditions, conditions, strict=True)
+            )
+            if is_guarded or len(devices - {NO_DEVICE, UNKNOWN}) < 2:
                 return None
         participants = tuple([self._participant(each) for each in requirement.participants])
         return requirement._replace(participants=participants, conditions=conditions)

@@ -129,6 +129,13 @@ def is_text(value: Value) -> bool:
     return isinstance(value, Term) and value.operator in TEXTS
 
 
+def asks_device(test: Value) -> bool:
+    """Whether a test asks for the type of a device."""
+    return isinstance(test, Term) and (
+        test.operator in ("is_of_type", "device_type", "type_name") or any(map(asks_device, test.arguments))
+    )
+
+
 def fold(name: str, *arguments: Value) -> Value:
     """Return the result of an operation, or a term that stands for it.
 

@@ -79,6 +79,8 @@ def join_all(values: list[Value] | tuple[Value, ...]) -> Value:
 
 def either(test: Value, then: Value, orelse: Value) -> Value:
     """Return the conditional value: `then` if the test, a symbol or a term, holds, else `orelse`."""
+    if isinstance(then, Term) and then.operator == "ite" and _implies(test, then.arguments[0]):
+        then = then.arguments[1]
     then, orelse = under(test, then, 1), under(test, orelse, 2)
     test = as_test(test)
     if then is orelse or orelse is BOTTOM:
@@ -104,6 +106,11 @@ def under(test: Value, value: Value, branch: int) -> Value:
     """Return a value where a test holds (branch 1) or fails (branch 2)."""
     is_chosen = isinstance(value, Term) and value.operator == "ite" and value.arguments[0] is test
     return value.arguments[branch] if isinstance(value, Term) and is_chosen else value
+
+
+def _implies(test: Value, other: Value) -> bool:
+    """Whether another test certainly holds where a test holds."""
+    return test is other or (isinstance(test, Term) and test.operator == "and" and other in test.arguments)
 
 
 def earlier(one: Value, two: Value) -> Value:
