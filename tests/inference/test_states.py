@@ -1,6 +1,6 @@
 """Devices that objects and the process keep, in functions that get the object from a caller.
 
-Each program has one line that PyTorch cannot execute. The right programs beside them are fixtures.
+Each of `PROGRAMS` has one line that PyTorch cannot execute. The right programs beside them are fixtures.
 """
 
 from __future__ import annotations
@@ -84,3 +84,30 @@ def test_a_broken_program_is_reported_once(text: str) -> None:
     lines = [(number, line.partition("  # ")[2]) for number, line in enumerate(program.split("\n"), 1)]
     expected = [f"{number}: {code}" for number, code in lines if code]
     assert [" ".join(told.split(" ")[:2]) for told in check_text(program)] == expected
+
+
+def test_a_test_of_a_device_that_the_caller_does_not_know_guards() -> None:
+    program = """
+import argparse
+import torch
+from batches import loader
+parser = argparse.ArgumentParser()
+parser.add_argument("--accelerator", action="store_true")
+options = parser.parse_args()
+if options.accelerator and torch.accelerator.is_available():
+    device = torch.accelerator.current_accelerator()
+else:
+    device = torch.device("cpu")
+class Split(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 2)
+    def forward(self, x):
+        if x.is_cuda:
+            return torch.nn.parallel.data_parallel(self.layer, x, [0, 1])
+        return self.layer(x)
+net = Split().to(device)
+for number, batch in enumerate(loader):
+    net(batch[0].to(device))
+"""
+    assert check_text(program) == []
