@@ -109,9 +109,8 @@ def shown(file: Path) -> Iterator[str]:
     source = project.source(file)
     solver = Solver(project, catalogue.load())
     solver.check([source])
-    found = {
-        place.line: device_text(where) for place, where in solver.revealed().items() if place.path == source.display
-    }
+    revealed = [told for told in solver.revealed() if told[0].path == source.display]
+    found = {place.line: device_text(where, current) for place, where, current in revealed}
     for claim in read(file).revealed:
         text = found.get(claim.line, "nothing")
         if text != claim.text:

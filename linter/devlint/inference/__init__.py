@@ -95,15 +95,15 @@ class Inference:
         """Yield the values in a file that was checked: what `reveal_device` shows, and all that were watched."""
         from devlint.inference.verdict.words import device_text, kind_of
 
-        for place, where in self._solver.revealed().items():
+        for place, where, current in self._solver.revealed():
             if place.path == source.display:
-                yield Seen((place.line, place.column), None, "revealed", "", device_text(where))
+                yield Seen((place.line, place.column), None, "revealed", "", device_text(where, current))
         for body, claims in self._claims.of_bodies().items() if self._claims is not None else ():
             for (_, span), claim in claims.items() if body.file.path == source.display else ():
                 kind, of = kind_of(claim.value)
                 where = {"device": claim.value, "module": claim.module_device}.get(kind, claim.device)
                 if kind:
-                    text = device_text(self._solver.in_new_process(body, where))
+                    text = device_text(self._solver.in_new_process(body, where), self._solver.current)
                     yield Seen(span[:2], span[2:], kind, of, text)
 
     def _readable(self, path: Path) -> Source | None:

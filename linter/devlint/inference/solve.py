@@ -31,7 +31,7 @@ from devlint.inference.state.frame import (
 )
 from devlint.inference.state.heap import Heap, parts
 from devlint.inference.state.summary import Summary
-from devlint.inference.state.where import PROCESS_STATE
+from devlint.inference.state.where import FIRST_DEVICE, PROCESS_STATE, current_device
 from devlint.inference.stubs import Stubs
 from devlint.inference.summaries.cases import Summaries
 from devlint.inference.text.captured import captured
@@ -51,7 +51,7 @@ from devlint.inference.values.objects import (
     file_value,
     function,
 )
-from devlint.inference.values.tensors import CPU
+from devlint.inference.values.tensors import CPU, device
 from devlint.inference.values.terms import (
     BACKEND,
     DEVICE,
@@ -133,7 +133,7 @@ class Solver(Engine):
         self._defaults: dict[tuple[Body, str], Value] = {}
         self._own: dict[Body, dict[Finding, None] | None] = {}
         self._asked: set[tuple[FileCode, str]] = set()
-        self._revealed: dict[Place, tuple[Oracle, Body, Value]] = {}
+        self._revealed: dict[Place, tuple[Oracle, Body, Value, Value]] = {}
         self._of_entry: Oracle = NOBODY
 
     def check(self, sources: Iterable[Source]) -> list[Finding]:
@@ -150,9 +150,15 @@ class Solver(Engine):
         loaded = self._files.load(source)
         return None if loaded is None else loaded.frame
 
-    def revealed(self) -> dict[Place, Value]:
-        """Return the device of the argument of each call of `reveal_device` in a new process, by place."""
-        return {place: self.in_new_process(body, where) for place, (_, body, where) in self._revealed.items()}
+    def revealed(self) -> Iterator[tuple[Place, Value, Value]]:
+        """Yield the place of each call of `reveal_device`, the device of its argument, and the current CUDA device."""
+        for place, (_, body, where, current) in self._revealed.items():
+            yield place, self.in_new_process(body, where), current
+
+    @property
+    def current(self) -> Value:
+        """The current CUDA device, if no code of the project changes it."""
+        return device("cuda") if self.changes_current else FIRST_DEVICE
 
     def in_new_process(self, body: Body, value: Value) -> Value:
         """Return a value of a body that no code of the project calls, as it is after all files were executed."""
@@ -473,8 +479,9 @@ class Solver(Engine):
         place = frame.place(span)
         if frame.oracle is NOBODY or frame.oracle is self._of_entry:
             known = self._revealed.get(place)
-            is_again = known is not None and known[0] is frame.oracle
-            self._revealed[place] = (frame.oracle, frame.body, join(where, known[2]) if known and is_again else where)
+            if known is not None and known[0] is frame.oracle:
+                where = join(where, known[2])
+            self._revealed[place] = frame.oracle, frame.body, where, current_device(frame)
 
     def summary(self, body: Body, oracle: Oracle) -> Summary:
         """See `Engine`."""

@@ -18,7 +18,7 @@ from devlint.inference.requirements.machines import CUDA, need
 from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.frame import Arguments, Frame, State
 from devlint.inference.state.moves import havoc, moved
-from devlint.inference.state.where import RESULT, device_of, device_of_module, is_module, source_of
+from devlint.inference.state.where import RESULT, current_device, device_of, device_of_module, is_module, source_of
 from devlint.inference.stubs import TENSOR_CLASS
 from devlint.inference.values.code import Body, ClassCode
 from devlint.inference.values.data import MODULE, Code, Participant
@@ -67,8 +67,6 @@ from devlint.inference.values.terms import (
 from devlint.torchlib.knowledge import TENSOR_NAMES
 
 assert TOPICS
-
-CURRENT = device("cuda:0")
 
 OPTION_LIBRARIES = frozenset(
     """
@@ -398,5 +396,5 @@ def target_of_move(frame: Frame, name: str, arguments: Arguments, own: Value) ->
     if name == "cpu":
         return device("cpu")
     if first is None or first is NONE:
-        return CURRENT if name == "cuda" else device(name)
-    return denoted(first, CURRENT)
+        return current_device(frame) if name == "cuda" else device(name)
+    return denoted(first, current_device(frame))

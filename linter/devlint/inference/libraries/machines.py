@@ -9,10 +9,12 @@ from devlint.inference.libraries.signatures import apply as apply_signature
 from devlint.inference.libraries.table import CallSite, handles
 from devlint.inference.requirements.machines import CUDA, demand, need
 from devlint.inference.state.containers import has
+from devlint.inference.state.where import PROCESS_STATE
 from devlint.inference.values.data import LOADED
 from devlint.inference.values.folding import fold, truth
 from devlint.inference.values.objects import LIBRARY, library
-from devlint.inference.values.terms import NONE, RUNS_IF, TRUE, UNKNOWN, Constant, Value, constant
+from devlint.inference.values.tensors import device
+from devlint.inference.values.terms import CURRENT, NONE, RUNS_IF, TRUE, UNKNOWN, Constant, Value, constant
 
 MAP_LOCATION: Final = constant("map_location")
 
@@ -40,6 +42,8 @@ def choose_device(call: CallSite) -> Value:
     is_none = isinstance(named, Constant) and type(named.value) is int and named.value < 0
     if not is_none:
         need(call.frame, call.name, named, call.span)
+        call.frame.engine.changes_current = True
+        call.frame.heap.put(PROCESS_STATE, CURRENT, device("cuda"))
     return NONE if call.name.endswith("set_device") else UNKNOWN
 
 

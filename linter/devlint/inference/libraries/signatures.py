@@ -11,7 +11,7 @@ from devlint.inference.requirements.machines import CUDA, need
 from devlint.inference.requirements.make import draw, participant, pin, require
 from devlint.inference.state.containers import elements, fill, get, one_element, side_by_side
 from devlint.inference.state.frame import Arguments, Frame
-from devlint.inference.state.where import default_device, device_of_module, is_module, source_of
+from devlint.inference.state.where import current_device, default_device, device_of_module, is_module, source_of
 from devlint.inference.stubs import Stubs
 from devlint.inference.values.data import (
     ALL_DIMENSIONS,
@@ -43,7 +43,6 @@ from devlint.inference.values.tensors import (
     Tensor,
     Tuple,
     array,
-    device,
     options,
     pack,
     tensor,
@@ -70,12 +69,8 @@ from devlint.inference.values.terms import (
 from devlint.torchlib import signature as stub
 from devlint.torchlib.signature import Signature, Terms
 
-CURRENT: Final = device("cuda:0")
-"""The current CUDA device at the start of a process (`torch.cuda.current_device`)."""
-
 LAZY: Final = frozenset({"torch.cuda.set_rng_state"})
 """Functions for the current CUDA device that do nothing before CUDA starts."""
-
 
 NUMBERS_ALONE: Final = "_default"
 """A parameter of the forms that take numbers alone; a symbol may be a tensor as well."""
@@ -369,7 +364,7 @@ def _share(
 def _default(frame: Frame, default: str, solved: Solution) -> Value:
     if default in solved.devices:
         return solved.devices[default]
-    return {"DEFAULT": default_device(frame), "CURRENT": CURRENT, "CPU": CPU}.get(default, UNKNOWN)
+    return {"DEFAULT": default_device(frame), "CURRENT": current_device(frame), "CPU": CPU}.get(default, UNKNOWN)
 
 
 def _length(frame: Frame, values: list[Value]) -> Value:

@@ -201,6 +201,7 @@ class Engine:
         stubs: the signatures of libraries.
         recorder: sees each instruction; None for no recorder.
         changes_default, changes_type: whether some code of the project changes the default device or tensor type.
+        changes_current: whether some code of the project changes the current CUDA device.
         demand: what the project's own code calls, makes, moves and hands over.
         options: the defaults of the options of each parser by name; UNKNOWN for an option that is added twice.
     """
@@ -210,6 +211,7 @@ class Engine:
         self.recorder = recorder
         self.changes_default = False
         self.changes_type = False
+        self.changes_current = False
         self.demand = Demand()
         self.options: dict[Value, dict[str, Value]] = {}
 

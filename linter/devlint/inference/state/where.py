@@ -20,9 +20,10 @@ from devlint.inference.values.objects import (
     Library,
     Method,
 )
-from devlint.inference.values.tensors import ACCELERATOR, Alternatives, Array, Device, Row, Tensor, Tuple
+from devlint.inference.values.tensors import ACCELERATOR, Alternatives, Array, Device, Row, Tensor, Tuple, device
 from devlint.inference.values.terms import (
     ABSENT,
+    CURRENT,
     DEVICE,
     ELEMENT,
     INPUT,
@@ -56,6 +57,7 @@ from devlint.inference.values.terms import (
     term,
 )
 
+FIRST_DEVICE = device("cuda:0")
 PROCESS_STATE = root(PROCESS, "state")
 """Its DEVICE is the default device."""
 
@@ -69,6 +71,11 @@ RESULT = attribute("()")
 """The result of a call of an option, which is no part of the option."""
 
 PLAIN = (Constant, Tuple, Device, Library, Function, ClassValue, Bound, Array, Method, FileValue)
+
+
+def current_device(frame: Frame) -> Value:
+    """Return the current CUDA device, which is the first one unless this body has changed it."""
+    return frame.heap.get(PROCESS_STATE, CURRENT) or FIRST_DEVICE
 
 
 def default_device(frame: Frame) -> Value:

@@ -104,6 +104,8 @@ def kept(name: str) -> Field:
 
 DEVICE: Final = kept("device")
 """Where a tensor is, or the parameters of a module of a library."""
+CURRENT: Final = kept("current")
+"""Of the process, in the body that has changed it: the current CUDA device, whose number is not followed."""
 RANK: Final = kept("rank")
 """How many dimensions a tensor has."""
 SOURCE: Final = kept("source")

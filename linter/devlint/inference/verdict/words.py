@@ -32,13 +32,14 @@ def names(where: Value) -> list[str]:
     return list(dict.fromkeys([each.name for each in possible(where) if isinstance(each, Device)]))
 
 
-def device_text(where: Value) -> str:
+def device_text(where: Value, current: Value) -> str:
     """Return a device in words: "cuda:0", "cuda" for one of several, "device of x", "device of x or y"; else "unknown".
 
-    A value that may be None is where it is if it is not None.
+    `current` is the current CUDA device. A value that may be None is where it is if it is not None.
     """
     found = [each for world in MACHINES for each in _alternatives(world, where) if each is not NO_DEVICE]
-    texts = ["cuda:0" if each.name == "cuda" else each.name for each in found if isinstance(each, Device)]
+    found = [current if isinstance(each, Device) and each.name == "cuda" else each for each in found]
+    texts = [each.name for each in found if isinstance(each, Device)]
     if texts and len(texts) == len(found):
         types = set(map(type_of, texts))
         return texts[0] if len(set(texts)) == 1 else types.pop() if len(types) == 1 else UNKNOWN_DEVICE
