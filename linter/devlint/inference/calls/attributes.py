@@ -260,6 +260,8 @@ def _of_term(frame: Frame, owner: Term, name: str, span: ir.Span) -> Value:
         if then is NONE or orelse is NONE:
             return read(frame, orelse if then is NONE else then, name, span)
         return either(test, read(frame, then, name, span), read(frame, orelse, name, span))
+    if owner.operator == "asked":  # a number
+        return UNKNOWN
     if owner.operator in OF_DEVICES:
         return fold("device_type", owner) if name == "type" else NUMBER
     if name == "device":
