@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from devlint.inference.libraries.python import AVAILABLE
 from devlint.inference.libraries.signatures import prove
 from devlint.inference.libraries.table import CallSite, handles
+from devlint.inference.requirements.machines import need
 from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.containers import elements, is_list, side_by_side
 from devlint.inference.state.frame import Arguments, Frame
@@ -118,6 +120,10 @@ def data_parallel(call: CallSite) -> Value:
     elif len(elements(frame, given) or ()) == 1:
         moved(frame, call.argument(0, "module"), ids[0], frame.source())
         returns_on = NO_DEVICE
+    path = frame.under(AVAILABLE)  # without an accelerator, a `DataParallel` is its module
+    for each in reversed(ids if given is not NONE else ()):
+        need(frame, "DataParallel", each, call.span)
+    frame.path = path
     heap.put(made, WORKS_ON, ids[0])
     heap.put(made, RETURNS_ON, returns_on)
     return made
