@@ -14,8 +14,8 @@ from devlint.inference.state.frame import IN_LOOP, Frame, Loop, State, is_mark
 from devlint.inference.state.where import is_module
 from devlint.inference.values.folding import fold
 from devlint.inference.values.joins import join_all
-from devlint.inference.values.tensors import Alternatives, Tensor, options, tensor
-from devlint.inference.values.terms import FIRST, TURNS, UNKNOWN, Term, Value, constant, term
+from devlint.inference.values.tensors import Alternatives, Tensor, options, pack, tensor
+from devlint.inference.values.terms import FIRST, PARTS, TURNS, UNKNOWN, Term, Value, constant, term
 
 MOST_ROUNDS: Final = 6
 """How often a loop is executed; a name that changes in each round is unknown then."""
@@ -49,7 +49,8 @@ def for_(frame: Frame, instruction: ir.For) -> None:
     if turns is not None:
         frame.under(fold(">", turns, constant(0)))
     if first is None:
-        repeat(frame, turn, instruction.orelse, is_entered=bool(found))
+        is_filled = frame.heap.get(value, PARTS) not in (None, pack())
+        repeat(frame, turn, instruction.orelse, is_entered=bool(found) or is_filled)
     else:
         _first_turn(frame, instruction, first, turn)
     frame.path = path
@@ -127,6 +128,7 @@ def repeat(
         frame.path = (*path, IN_LOOP)
     frame.loops.append(loop)
     whole, first = frame.state.fork(), frame.state.names
+    left: list[State] = []  # behind each turn
     for number in range(MOST_ROUNDS):
         before = whole
         loop.continues = []
@@ -143,12 +145,19 @@ def repeat(
             end.names[name] = settled(value, first.get(name, value))
         whole = before.fork().joined(end.fork())
         whole.passed = before.passed
+        left.append(end.fork())
         if whole.same_as(before):
             break
         if number >= MOST_ROUNDS - 2:
             _widen(whole, before)
         # The second turn begins with what the first one has left, and with nothing else.
         frame.state = end.fork() if number == 0 and end.is_live else whole.fork()
+    if is_entered:
+        names = [name for name, value in whole.names.items() if value is UNKNOWN]
+        whole = left[0]
+        for state in left[1:]:
+            whole = whole.joined(state)
+        whole.names.update(dict.fromkeys(names, UNKNOWN))
     whole.passed = marks
     frame.state, frame.path = whole, path
     frame.loops.pop()

@@ -25,6 +25,7 @@ from devlint.inference.values.terms import (
     NONE,
     NUMBER,
     OTHER_KEYS,
+    PARTS,
     POSITIVE,
     TRUE,
     UNKNOWN,
@@ -214,8 +215,11 @@ def parameters(call: CallSite) -> Value:
     made = frame.make(LIST, call.span, NONE, call.name)
     where = device_of_module(frame, owner)
     belongs = owner if "parameters" in call.name else NONE
-    each = tensor(UNKNOWN if where is NO_DEVICE else where, UNKNOWN, belongs, source_of(frame, owner))
-    frame.heap.put(made, ELEMENT, pack(NUMBER, each) if call.name.startswith("named") else each)
+    each: Value = tensor(UNKNOWN if where is NO_DEVICE else where, UNKNOWN, belongs, source_of(frame, owner))
+    each = pack(NUMBER, each) if call.name.startswith("named") else each
+    frame.heap.put(made, ELEMENT, each)
+    if where is not NO_DEVICE and "parameters" in call.name:  # there is one
+        frame.heap.put(made, PARTS, pack(each))
     return made
 
 

@@ -156,7 +156,15 @@ def cast(call: CallSite) -> Value:
     return call.argument(1, "val")
 
 
-@handles("iter", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "rich.progress.track")
+@handles(
+    "iter",
+    "itertools.cycle",
+    "itertools.islice",
+    "tqdm.tqdm",
+    "tqdm.auto.tqdm",
+    "tqdm.notebook.tqdm",
+    "rich.progress.track",
+)
 def same(call: CallSite) -> Value:
     """Return the first argument: an iteration over the result yields the elements of that argument."""
     return call.argument(0, "iterable")
@@ -199,7 +207,7 @@ def field(call: CallSite) -> Value:
 # --- what makes containers ------------------------------------------------------------------------------------
 
 
-@handles("list", "set", "frozenset", "sorted", "reversed")
+@handles("list", "set", "frozenset", "sorted", "reversed", "collections.deque")
 def list_(call: CallSite) -> Value:
     """Return a list of the elements of something."""
     frame, source = call.frame, call.given(0, "")
@@ -353,6 +361,47 @@ def sum_(call: CallSite) -> Value:
 
 PARTIAL: Final = ("func", "args", "keywords")
 """The attributes of a partial."""
+
+
+@handles("itertools.chain", "random.sample", "random.choices")
+def some(call: CallSite) -> Value:
+    """Return a list of elements, some of one iterable or all of several."""
+    frame = call.frame
+    made = frame.make(LIST, call.span)
+    given = call.arguments.positional if call.name == "itertools.chain" else call.arguments.values()[:1]
+    fill(frame, made, [frame.engine.iterated(frame, each, call.span) for each in given], False)
+    return made
+
+
+@handles("functools.reduce")
+def reduce(call: CallSite) -> Value:
+    """Return the result of a function that takes the elements of something one by one."""
+    frame, function, source = call.frame, call.argument(0, ""), call.argument(1, "")
+    total, found = call.given(2, ""), elements(frame, source)
+    for each in (frame.engine.iterated(frame, source, call.span),) * 2 if found is None else found:
+        total = each if total is None else frame.engine.call(frame, function, Arguments([total, each], {}), call.span)
+    return UNKNOWN if total is None else total
+
+
+NAMED: Final = "collections.namedtuple"
+
+
+@handles(NAMED)
+def namedtuple(call: CallSite) -> Value:
+    """Return a class of tuples, whose name in the analysis has the names of the fields; or such a tuple."""
+    frame, fields = call.frame, call.name.split(" ")[1:]
+    if not fields:
+        given = call.argument(1, "field_names")
+        names = given.value if isinstance(given, Constant) else None
+        held = [str(each.value) for each in elements(frame, given) or () if isinstance(each, Constant)]
+        return library(" ".join([NAMED, *(names.replace(",", " ").split() if isinstance(names, str) else held)]))
+    spread = UNKNOWN if call.arguments.spread is None else one_element(frame, call.arguments.spread)
+    made = frame.make(LIBRARY, call.span, library(call.name))
+    values = [call.given(position, name) or spread for position, name in enumerate(fields)]
+    frame.heap.put(made, ITEMS, pack(*values))
+    for name, value in zip(fields, values, strict=True):
+        frame.heap.put(made, attribute(name), value)
+    return made
 
 
 @handles("functools.partial")

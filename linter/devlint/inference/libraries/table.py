@@ -73,8 +73,8 @@ def handles(*names: str) -> Callable[[Handler], Handler]:
 
 
 def function_handler(name: str) -> Handler | None:
-    """Return the handler of a library function; None if there is none."""
-    return _functions.get(name)
+    """Return the handler of a library function, by the first word of its name; None if there is none."""
+    return _functions.get(name.partition(" ")[0])
 
 
 def method_handler(frame: Frame, of: str, name: str) -> Handler | None:

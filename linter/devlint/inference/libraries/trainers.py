@@ -109,9 +109,13 @@ def _steps(call: CallSite, model: Instance, where: Value, position: int, stage: 
     frame = call.frame
     keyword, makes, step, before, behind = stage
     loader = call.given(position, keyword)
-    data = call.arguments.named.get("datamodule", model)
-    if isinstance(loader, Instance) and isinstance(loader.of, ClassValue) and loader.of.code.lookup(makes) is not None:
-        data, loader = loader, None
+    first = call.given(1, "datamodule")
+    data = (
+        first
+        if isinstance(first, Instance) and isinstance(first.of, ClassValue)
+        else call.option("datamodule") or model
+    )
+    loader = None if loader is data else loader
     if loader is None or loader is NONE:
         if data is not model:
             _hook(call, data, "setup", constant(call.name))

@@ -93,7 +93,7 @@ def get(frame: Frame, owner: Value, key: Value, default: Value) -> Value:
         return default
     if found.base is UNKNOWN:
         return UNKNOWN
-    return term("get", found.base, key, default)
+    return term("get", found.base, key, UNKNOWN if default is BOTTOM else default)
 
 
 def _or_default(held: Value, default: Value) -> Value:
@@ -262,7 +262,7 @@ def item(frame: Frame, value: Value, index: Value) -> Value:
         return get(frame, value, index, UNKNOWN)
     if isinstance(value, Instance):
         if value.kind == DICT or frame.heap.get(value, MAPPING) is not None:
-            return get(frame, value, index, UNKNOWN)
+            return get(frame, value, index, BOTTOM)
         if isinstance(index, Piece):
             return _part_of_list(frame, value, index)
         held = frame.heap.get(value, ITEMS)

@@ -133,7 +133,7 @@ def _of_symbol(frame: Frame, value: Root | Symbol) -> Value:
     A parameter or buffer moves with the object that holds it as an attribute; an element of a list does not.
     """
     data = frame.heap.get(value, attribute("data"))
-    if data is not None:
+    if data is not None and not _has(data, value):
         return device_of(frame, data)
     below: Value = value
     while isinstance(below, Symbol) and below.field.kind == ".":
@@ -151,6 +151,13 @@ def _of_symbol(frame: Frame, value: Root | Symbol) -> Value:
     if top.kind == INPUT:
         return ACCELERATOR
     return symbol(value, DEVICE)
+
+
+def _has(whole: Value, part: Value) -> bool:
+    """Whether a value is a part of a term: `x.data = x` leaves `x` where it is."""
+    if isinstance(whole, (Term, Alternatives)):
+        return any(_has(each, part) for each in (whole.arguments if isinstance(whole, Term) else whole.options))
+    return whole is part
 
 
 def _of_term(frame: Frame, value: Term) -> Value:
