@@ -6,8 +6,8 @@ arguments of a call, requires that its tensors share a device, and computes the 
 
 A function with another behaviour has a *handler*, which `@handles("torch.load")` registers in `table` by name. A
 handler receives one `CallSite`; it may return a value, require something, or move objects. The handlers stand together
-by topic: `containers`, `tensors`, `modules`, `loading`, `optimizers`, `parallel`, `trainers`, and `python` for the
-standard library. `known` imports them all.
+by topic: `containers`, `tensors`, `modules`, `machines`, `loading`, `optimizers`, `parallel`, `trainers`, and `python`
+for the standard library. `known` imports them all.
 
 Worked example. A signature describes `torch.cat`; handlers describe `list.append` and `torch.cuda.is_available`:
 

@@ -11,6 +11,20 @@ A participant with an exemption need not agree; for example, a 0-dim tensor on t
 a test reads a participant and the analysis cannot decide that test, the requirement is no finding. `discards` has the
 requirements of moves whose result is thrown away.
 
+`machines` has the requirements on the machine: a named device exists. The tests on the way are its conditions, so a
+test in a caller discharges it. An entry judges it on a machine with one accelerator too few:
+
+    >>> from devlint.inference import check_text
+    >>> check_text('''
+    ... import torch
+    ... def placed(x, where):
+    ...     return x.to(where)
+    ... if torch.cuda.is_available():
+    ...     placed(torch.ones(3), "cuda")
+    ... placed(torch.ones(3), "cuda:1")
+    ... ''', "3")
+    ['4: DEV302 `to` needs cuda:1, which this program may not find']
+
 Worked example, `x + torch.ones(3)` for a parameter `x` whose device is the symbol `d`:
 
     >>> from devlint.inference.requirements.judge import broken, is_open

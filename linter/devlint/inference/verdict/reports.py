@@ -59,7 +59,7 @@ def _message(finding: Finding) -> str:
         return f"the result of `{operation}` is thrown away"
     if finding.requirement.kind in ON_MACHINE:
         named = device_names(finding.one.device)
-        return f"`{operation}` needs {named[0] if named else 'something'} that this program may not find"
+        return f"`{operation}` needs {named[0] if named else 'something'}, which this program may not find"
     return f"`{operation}`: {_told(finding.one)}, {_told(finding.two)}"
 
 
