@@ -40,16 +40,14 @@ from devlint.inference.values.terms import (
 
 TRAINER: Final = "lightning.Trainer"
 ACCELERATORS: Final = {"gpu": device("cuda:0"), "cuda": device("cuda:0"), "cpu": CPU}
-FIT: Final = ("train_dataloaders", "train_dataloader", "training_step", "on_train_batch_start", "on_train_batch_end")
-VALIDATE: Final = (
-    "val_dataloaders", "val_dataloader", "validation_step", "on_validation_batch_start", "on_validation_batch_end",
-)  # fmt: skip
+FIT: Final = ("train_dataloaders", "train_dataloader", "training_step")
+VALIDATE: Final = ("val_dataloaders", "val_dataloader", "validation_step")
 STAGES: Final = {
     "validate": ("dataloaders", *VALIDATE[1:]),
-    "test": ("dataloaders", "test_dataloader", "test_step", "on_test_batch_start", "on_test_batch_end"),
-    "predict": ("dataloaders", "predict_dataloader", "predict_step", "on_predict_batch_start", "on_predict_batch_end"),
+    "test": ("dataloaders", "test_dataloader", "test_step"),
+    "predict": ("dataloaders", "predict_dataloader", "predict_step"),
 }
-"""Of a stage: the argument with its loader, the method that makes one, its step, the hooks before and behind it."""
+"""Of a stage: the argument with its loader, the method that makes one, and its step."""
 TURNS: Final = (constant(0), constant(1), NUMBER)
 """The numbers of the batches for which a step is called."""
 
@@ -57,7 +55,7 @@ TURNS: Final = (constant(0), constant(1), NUMBER)
 @handles(TRAINER)
 def trainer(call: CallSite) -> Value:
     """Return a trainer; without another choice, it works on one accelerator if there is one."""
-    where, several = call.given(2, "accelerator"), call.option("devices")
+    where, several = call.option("accelerator"), call.option("devices")
     place: Value = UNKNOWN
     if isinstance(where, Constant) and isinstance(where.value, str):
         place = ACCELERATORS.get(where.value, UNKNOWN)
@@ -99,22 +97,18 @@ def load_from_checkpoint(call: CallSite) -> Value:
     frame, named = call.frame, dict(call.arguments.named)
     where = named.pop("map_location", call.given(1, ""))
     made = frame.engine.call(frame, call.receiver, Arguments([], named, None, row(UNKNOWN)), call.span)
-    is_place = where is not None and where is not NONE and not isinstance(where, Function)
-    move(frame, made, denoted(where, UNKNOWN) if is_place and where is not None else UNKNOWN, frame.source())
+    move(frame, made, UNKNOWN if where is None else denoted(where, UNKNOWN), frame.source())
     return made
 
 
 def _steps(call: CallSite, model: Instance, where: Value, position: int, stage: tuple[str, ...]) -> None:
     """Call a step of a module for the batches of a loader, as far as the loader is known."""
     frame = call.frame
-    keyword, makes, step, before, behind = stage
+    keyword, makes, step = stage
     loader = call.given(position, keyword)
     first = call.given(1, "datamodule")
-    data = (
-        first
-        if isinstance(first, Instance) and isinstance(first.of, ClassValue)
-        else call.option("datamodule") or model
-    )
+    is_data = isinstance(first, Instance) and isinstance(first.of, ClassValue)
+    data = first if is_data and first is not None else call.option("datamodule") or model
     loader = None if loader is data else loader
     if loader is None or loader is NONE:
         if data is not model:
@@ -125,9 +119,7 @@ def _steps(call: CallSite, model: Instance, where: Value, position: int, stage: 
     batch = frame.engine.iterated(frame, loader, call.span)
     batch = there(frame, frame.unknown("batch", call.span) if batch is UNKNOWN else batch, where, call)
     for turn in TURNS:
-        _hook(call, model, before, batch, turn, NUMBER)
-        found = _hook(call, model, step, batch, turn, NUMBER)
-        _hook(call, model, behind, UNKNOWN if found is None else found, batch, turn, NUMBER)
+        _hook(call, model, step, batch, turn, NUMBER)
 
 
 def _hook(call: CallSite, owner: Value, name: str, *given: Value) -> Value | None:
