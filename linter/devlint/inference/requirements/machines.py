@@ -216,7 +216,8 @@ def _is_device(value: Value) -> bool:
     if isinstance(value, Term):
         is_choice = value.operator == "ite" and all(map(_is_device, value.arguments[1:]))
         return is_choice or value.operator == "denoted"
-    return isinstance(_where(value), Device) and not isinstance(getattr(value, "value", None), int)
+    is_number = isinstance(value, Constant) and not isinstance(value.value, str)
+    return not is_number and isinstance(_where(value), Device)
 
 
 def _may_hold(condition: Value) -> bool:
