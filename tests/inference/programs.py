@@ -45,6 +45,11 @@ EXPRESSIONS: Final = {
         False
         bool({count})
     """,
+    "depth": """
+        0
+        1
+        2
+    """,
     "count": """
         1
         2
@@ -270,6 +275,9 @@ GIVEN: Final = {
 }  # fmt: skip
 """The kinds of the parameters in the forms above."""
 
+CALLS: Final = re.compile(r"\{box\}(?!\.held)|\{call\}")
+"""What may call a method of an object."""
+
 HOLE: Final = re.compile(r"(?<!\{)\{(test|flag|count|box|call|new \w+)\}")
 PARAMETERS: Final = (
     "matrix",
@@ -284,7 +292,7 @@ PARAMETERS: Final = (
     "count",
     "device",
 )
-OPTIONS: Final = {"bias": "matrix", "where": "device", "deep": "flag", "times": "count"}
+OPTIONS: Final = {"bias": "matrix", "where": "device", "deep": "flag", "times": "count", "depth": "depth"}
 
 
 class Writer:
@@ -295,12 +303,14 @@ class Writer:
         self.names: dict[str, list[str]] = {}
         self.callable: list[tuple[str, list[str], list[str], bool]] = []
         self.inside = False
+        self.is_method = False
         self.home = self.dice.choice(DEVICES)
         self.scope = self._scope()
 
     def program(self) -> str:
         """Return the text of the program."""
         lines = [HEADER, *self._filled(CLASSES.replace("\n\n", "\n").strip("\n"))]
+        self.is_method = False
         lines += ["STATE = torch.ones(3, 3)"]
         for _ in range(self.dice.randint(1, 3)):
             lines += self._function()
@@ -329,7 +339,8 @@ class Writer:
             kind = OPTIONS[each]
             given = self._value(kind) if kind != "matrix" else "None"
             parameters.append(f"{each}={given}")
-            self._names(kind).append(each)
+            if kind != "depth":
+                self._names(kind).append(each)
         if self.dice.random() < 0.3:
             parameters.append("**others")
             self.scope.names.setdefault("named", []).append("others")
@@ -340,9 +351,9 @@ class Writer:
         if "bias" in options:
             head += ["    if bias is None:", f"        bias = {bias}"]
         self.inside = True
-        if "times" in options:
-            given = ", ".join([*[self._value(kind) for kind in takes], "times=times - 1"])
-            head += ["    if times > 0:", f"        return {name}({given})"]
+        if "depth" in options:
+            given = ", ".join([*[self._value(kind) for kind in takes], "depth=depth - 1"])
+            head += ["    if depth > 0:", f"        return {name}({given})"]
         body = [*self._block(self.dice.randint(1, 4)), f"return {self._value('matrix')}"]
         self.inside = False
         self.callable.append((name, takes, options, has_rest))
@@ -381,7 +392,7 @@ class Writer:
             return self.scope.device()
         known = self._names(kind)
         self.scope.depth += 1
-        is_own = kind in EXPRESSIONS and self.scope.depth < 5 and self.dice.random() < 0.5
+        is_own = kind in EXPRESSIONS and self.scope.depth < 5 and self.dice.random() < 0.5 and not self.is_method
         if kind in get_args(Kind) and not is_own:
             found = expression(self.scope, cast(Kind, kind), self.scope.depth)
         elif known and (not is_own or self.dice.random() < 0.7):
@@ -420,7 +431,7 @@ class Writer:
             else:
                 forms = STATEMENTS.strip("\n").split("\n\n")
                 chosen = self.dice.choice(forms)
-                while self.scope.depth > 1 and "{block}" in chosen:
+                while (self.scope.depth > 1 and "{block}" in chosen) or (self.is_method and CALLS.search(chosen)):
                     chosen = self.dice.choice(forms)
                 lines += self._filled(chosen)
         return lines
@@ -452,6 +463,7 @@ class Writer:
         """Know the parameters of a function, and nothing else in a method."""
         if is_method:
             self.scope, self.names = self._scope(), {}
+            self.is_method = True  # its blocks call no method: that would be a recursion without an end
         for name in re.findall(r"\w+", head.partition("(")[2]):
             kind = GIVEN.get(name)
             if kind is not None:

@@ -7,7 +7,19 @@ from devlint.inference.state.containers import get, one_element
 from devlint.inference.state.frame import ENCLOSING, Arguments, Frame
 from devlint.inference.values.code import Body
 from devlint.inference.values.tensors import Row, pack, row
-from devlint.inference.values.terms import ABSENT, NONE, PARAMETER, UNKNOWN, Root, Value, constant, root
+from devlint.inference.values.terms import (
+    ABSENT,
+    BOTTOM,
+    NONE,
+    PARAMETER,
+    UNKNOWN,
+    Field,
+    Root,
+    Value,
+    attribute,
+    constant,
+    root,
+)
 
 
 def parameter(name: str) -> Root:
@@ -48,7 +60,7 @@ def bound(frame: Frame, body: Body, environment: Value, arguments: Arguments) ->
             given[parameter(each.name)] = one_element(frame, spread)
         else:
             demand.hand_over(body, each.name, False)
-            given[parameter(each.name)] = _left_out(frame, body, each, arguments)
+            given[parameter(each.name)] = _left_out(frame, body, environment, each, arguments)
     return given
 
 
@@ -58,8 +70,18 @@ def _rest(rest: list[Value], spread: Value | None) -> Value:
     return UNKNOWN if rest else spread
 
 
-def _left_out(frame: Frame, body: Body, each: ir.Parameter, arguments: Arguments) -> Value:
-    default = frame.engine.default(body, each.name) if each.has_default else UNKNOWN
+def default_of(body: Body, name: str) -> Field:
+    """Return the field of an environment that holds a default of a function inside: each call may make another one."""
+    return attribute(f"{name} of {body.name}")
+
+
+def _left_out(frame: Frame, body: Body, environment: Value, each: ir.Parameter, arguments: Arguments) -> Value:
+    default: Value = UNKNOWN
+    if each.has_default and environment is NONE:
+        default = frame.engine.default(body, each.name)
+    elif each.has_default:
+        found = frame.engine.read(frame, environment, default_of(body, each.name).name, frame.span)
+        default = UNKNOWN if found is BOTTOM else found
     if arguments.row is None:
         return default
     return get(frame, arguments.row, constant(each.name), default)

@@ -9,14 +9,14 @@ from devlint.inference.calls.knowledge import truth_of
 from devlint.inference.calls.types import has_attribute, has_device, is_instance, type_value
 from devlint.inference.libraries.loading import collated
 from devlint.inference.libraries.tensors import device_of_data
-from devlint.inference.state.containers import get, has, length_of
+from devlint.inference.state.containers import elements, fill, get, has, is_list, length_of, one_element
 from devlint.inference.state.frame import Frame
 from devlint.inference.state.moves import scattered
 from devlint.inference.state.where import device_of, rank_of, source_of
 from devlint.inference.values.devices import meet, possible
 from devlint.inference.values.folding import ARITHMETIC, AUGMENTED, COMPARISONS, fold, is_several, is_text
 from devlint.inference.values.joins import either, join_all, under
-from devlint.inference.values.objects import Instance
+from devlint.inference.values.objects import LIST, Instance, Site, instance
 from devlint.inference.values.ranks import highest, product
 from devlint.inference.values.tensors import Alternatives, Array, Tensor, array, options, tensor
 from devlint.inference.values.terms import (
@@ -83,7 +83,11 @@ def evaluate(frame: Frame, name: str, arguments: tuple[Value, ...], span: ir.Spa
         return has_device(frame, first)
     if name == "type":
         return type_value(frame, first)
+    if name == "joined":
+        return joined(frame, first, arguments[1], arguments[2])
     if name in ARITHMETIC or name in COMPARISONS or name in ("neg", "@"):
+        if isinstance(first, Instance) or isinstance(arguments[-1], Instance):
+            return frame.engine.operate(frame, name, first, arguments[-1], span)
         return combined(frame, name, list(arguments))
     if name in AUGMENTED:
         return first if is_changed_in_place(first) else augmented(frame, AUGMENTED[name], first, arguments[1])
@@ -93,6 +97,20 @@ def evaluate(frame: Frame, name: str, arguments: tuple[Value, ...], span: ir.Spa
 def is_changed_in_place(value: Value) -> bool:
     """Whether `value += other` changes the object, and does not make another one."""
     return isinstance(value, (Tensor, Array, Instance))
+
+
+def joined(frame: Frame, one: Value, two: Value, where: Value) -> Value:
+    """Return `one + two` for a list `two`, with the site of the new list."""
+    if is_symbolic(one) or not isinstance(where, Site):
+        return term("joined", one, two, where)
+    if not is_list(one):
+        return UNKNOWN
+    made = instance(where, LIST)
+    frame.heap.forget(made)
+    first, second = elements(frame, one), elements(frame, two)
+    items = [one_element(frame, one), one_element(frame, two)] if first is None or second is None else [*first, *second]
+    fill(frame, made, items, first is not None and second is not None)
+    return made
 
 
 def looped(value: Value) -> Value:
@@ -129,7 +147,8 @@ def combined(frame: Frame, name: str, operands: list[Value]) -> Value:
     if any(isinstance(part, Tensor) for each in operands for part in possible(each)):
         rank = product(ranks[0], ranks[1]) if name == "@" else highest(*ranks)
         where = meet([device_of(frame, each) for each in operands], [POSITIVE] * 2 if name == "@" else ranks)
-        return tensor(where, rank, NONE, source_of(frame, operands[0]))
+        sources = [source_of(frame, each) for each in operands]
+        return tensor(where, rank, NONE, next((each for each in sources if each is not NONE), NONE))
     if any(isinstance(each, Array) for each in operands):
         return array(highest(*ranks))
     return fold(name, *operands)

@@ -23,7 +23,7 @@ from devlint.inference.values.joins import join_all
 from devlint.inference.values.objects import LIBRARY, ClassValue, Function, Instance, Library, bound
 from devlint.inference.values.ranks import number
 from devlint.inference.values.tensors import CPU, Alternatives, Array, Tensor, Tuple
-from devlint.inference.values.terms import LAZY, NONE, NUMBER, UNKNOWN, Root, Value, is_symbolic
+from devlint.inference.values.terms import BOTTOM, LAZY, NONE, NUMBER, UNKNOWN, Root, Value, is_symbolic
 
 ENVIRONMENT: Final = "os.environ"
 
@@ -35,7 +35,7 @@ def own_method(owner: Value, name: str) -> Value | None:
 
 
 def subscript(frame: Frame, owner: Value, index: Value, span: ir.Span) -> Value:
-    """Return `owner[index]`."""
+    """Return `owner[index]`; UNKNOWN if Python raises."""
     called = own_method(owner, "__getitem__")
     if called is not None:
         return frame.engine.call(frame, called, Arguments([index], {}), span)
@@ -43,7 +43,8 @@ def subscript(frame: Frame, owner: Value, index: Value, span: ir.Span) -> Value:
         held = read(frame, owner, "__getitem__", span)
         if held is not UNKNOWN:
             return frame.engine.call(frame, held, Arguments([index], {}), span)
-    return item(frame, owner, index)
+    found = item(frame, owner, index)
+    return UNKNOWN if found is BOTTOM else found
 
 
 def require_index(frame: Frame, owner: Value, index: Value, span: ir.Span) -> None:

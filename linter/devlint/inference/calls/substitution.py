@@ -175,6 +175,8 @@ class Substitution(Oracle):
         if isinstance(value, Instance):
             where = through(value.site, self._site)
             return instance(where, value.kind, value.of) if isinstance(where, Site) else value
+        if isinstance(value, Site):
+            return through(value, self._site)
         if isinstance(value, Root):
             return self._of_root(value)
         if isinstance(value, Symbol):

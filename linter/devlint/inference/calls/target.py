@@ -166,7 +166,7 @@ def _call_symbol(frame: Frame, callee: Value, arguments: Arguments, span: ir.Spa
     code = code_of(frame, callee)
     if code is not None:
         return call_code(frame, callee, code, arguments, span)
-    receiver, name = _receiver(callee)
+    receiver, name = receiver_of(callee)
     top = root_of(callee)
     is_option = top is not None and top.kind == OPTION and name not in MOVES
     if name and not is_option and (name in MOVES or not _is_declared_otherwise(frame, receiver)):
@@ -237,7 +237,10 @@ def _is_moved(value: Value) -> bool:
     return isinstance(value, Term) and value.operator == "to"
 
 
-def _receiver(callee: Value) -> tuple[Value, str]:
+def receiver_of(callee: Value) -> tuple[Value, str]:
+    """Return the object of a method and the name of the method; an empty name if the callee is no method."""
+    if isinstance(callee, Method):
+        return callee.receiver, callee.name
     if isinstance(callee, Symbol) and callee.field.kind == ".":
         return callee.parent, callee.field.name
     if isinstance(callee, Term) and callee.operator == "attribute" and isinstance(callee.arguments[1], Constant):
@@ -248,7 +251,7 @@ def _receiver(callee: Value) -> tuple[Value, str]:
 def call_code(frame: Frame, callee: Value, code: Code, arguments: Arguments, span: ir.Span) -> Value:
     """Call a symbol whose code the caller knows."""
     kind, what, is_own = code
-    receiver = _receiver(callee)[0]
+    receiver = receiver_of(callee)[0]
     if isinstance(callee, (Root, Symbol)) and not is_own:
         receiver = symbol(callee, RECEIVER)
     if kind in ("several", "either") and isinstance(what, tuple):

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Final
 
 from devlint.frontend import ir
+from devlint.inference.calls.attributes import read
 from devlint.inference.calls.items import own_method
-from devlint.inference.calls.knowledge import truth_of
+from devlint.inference.calls.knowledge import code_of, truth_of
 from devlint.inference.execute.run import block
 from devlint.inference.requirements.machines import discharge, need
 from devlint.inference.state.containers import one_element
@@ -151,6 +152,9 @@ def with_(frame: Frame, instruction: ir.With) -> None:
     is_device = isinstance(context, Device) or (isinstance(context, Term) and context.operator in DEVICE_TERMS)
     entered: Value = context if is_device else UNKNOWN
     called = own_method(context, "__enter__")
+    if is_symbolic(context):
+        held = read(frame, context, "__enter__", instruction.span)
+        called = held if code_of(frame, held) is not None else None
     if called is not None:
         entered = frame.engine.call(frame, called, Arguments([], {}), instruction.span)
     elif isinstance(context, Instance) and context.kind == LIST:  # a generator that is a context manager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from devlint.frontend import ir
+from devlint.inference.calls.arguments import default_of
 from devlint.inference.calls.attributes import read
 from devlint.inference.execute.names import store
 from devlint.inference.execute.run import block
@@ -40,9 +41,13 @@ def make_function(frame: Frame, instruction: ir.MakeFunction) -> None:
     path = _under_decorators(frame, instruction.decorators)
     body = frame.engine.body_of(frame, instruction.function)
     frame.path = path
+    environment = _environment(frame) if body.around else NONE
     for name, register in instruction.defaults:
-        frame.engine.set_default(body, name, frame.registers[register])
-    made: Value = function(body, _environment(frame) if body.around else NONE)
+        if isinstance(environment, Instance):
+            frame.heap.put(environment, default_of(body, name), frame.registers[register])
+        else:
+            frame.engine.set_default(body, name, frame.registers[register])
+    made: Value = function(body, environment)
     for register in instruction.decorators:
         made = decorated(frame, made, frame.registers[register], instruction.span)
     frame.registers[instruction.target] = made

@@ -8,20 +8,21 @@ from devlint.frontend import ir
 from devlint.inference.calls.attributes import MOVES, read
 from devlint.inference.calls.evaluation import augmented, combined
 from devlint.inference.calls.items import may_be_tensor, require_index, subscript
-from devlint.inference.calls.target import stays
+from devlint.inference.calls.target import receiver_of, stays
 from devlint.inference.calls.types import has_device
 from devlint.inference.execute.names import load
 from devlint.inference.libraries.signatures import apply as apply_signature
 from devlint.inference.requirements.discards import discard
 from devlint.inference.requirements.machines import need_attribute
 from devlint.inference.requirements.make import participant, require
-from devlint.inference.state.containers import append, content, elements, fill, has, one_element
+from devlint.inference.state.containers import append, content, elements, fill, has, is_list, one_element
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.stubs import TENSOR_CLASS
 from devlint.inference.values.data import ANYWHERE, HOST, ON_CPU, ON_HOST, Participant
+from devlint.inference.values.devices import possible
 from devlint.inference.values.folding import COMPARISONS, fold, is_text
-from devlint.inference.values.joins import join
-from devlint.inference.values.objects import DICT, LIST, MODULE, SET, Instance, Method
+from devlint.inference.values.joins import join, join_all
+from devlint.inference.values.objects import DICT, LIST, MODULE, SET, Instance
 from devlint.inference.values.ranks import highest
 from devlint.inference.values.tensors import (
     CPU,
@@ -107,8 +108,7 @@ def subscripted(frame: Frame, instruction: ir.Subscript) -> None:
     owner, index = frame.registers[instruction.base], frame.registers[instruction.index]
     frame.span = instruction.span
     require_index(frame, owner, index, instruction.span)
-    found = subscript(frame, owner, index, instruction.span)
-    frame.registers[instruction.target] = UNKNOWN if found is BOTTOM else found
+    frame.registers[instruction.target] = subscript(frame, owner, index, instruction.span)
 
 
 def slice_(frame: Frame, instruction: ir.Slice) -> None:
@@ -151,15 +151,11 @@ def call(frame: Frame, instruction: ir.Call) -> None:
 
 
 def _discard(frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> None:
-    """Record a move whose result is discarded."""
-    if isinstance(callee, Method):
-        receiver, name = callee.receiver, callee.name
-    elif isinstance(callee, Symbol) and callee.field.kind == ".":
-        receiver, name = callee.parent, callee.field.name
-    else:
-        return
-    if name in MOVES and not stays(frame, name, arguments):
-        discard(frame, name, receiver, span)
+    """Record a move whose result is discarded, of one value or of one of several."""
+    found = [receiver_of(each) for each in possible(callee)]
+    name = found[0][1]
+    if all(each in MOVES for _, each in found) and not stays(frame, name, arguments):
+        discard(frame, name, join_all([receiver for receiver, _ in found]), span)
 
 
 def _arguments(frame: Frame, instruction: ir.Call) -> Arguments:
@@ -226,6 +222,8 @@ def operate(frame: Frame, sign: str, left: Value, right: Value, span: ir.Span, i
         forms = frame.engine.stubs.method(TENSOR_CLASS, f"__{REFLECTED.get(name, 'r' + name)}__")
         if forms:
             return apply_signature(frame, frame.engine.stubs, sign, forms, Arguments([right, left], {}), span)
+    if sign == "+" and is_symbolic(left) and is_list(right) and not in_place:
+        return term("joined", left, right, frame.site(span))
     if isinstance(left, Instance) or isinstance(right, Instance):
         return _of_objects(frame, sign, left, right, span, in_place)
     if name is not None and may_be_tensor(left) and may_be_tensor(right):
@@ -278,7 +276,7 @@ def _of_objects(frame: Frame, sign: str, left: Value, right: Value, span: ir.Spa
     name = OPERATORS.get(sign)
     called = read(frame, left, f"__{name}__", span) if isinstance(left, Instance) and name is not None else UNKNOWN
     if called is UNKNOWN:
-        return NUMBER if sign in COMPARISONS else frame.unknown(sign, span)
+        return NUMBER if sign in COMPARISONS else UNKNOWN
     return frame.engine.call(frame, called, Arguments([right], {}), span)
 
 
@@ -407,8 +405,8 @@ def appended(frame: Frame, instruction: ir.Append) -> None:
 def unpack(frame: Frame, instruction: ir.Unpack) -> None:
     """Execute `Unpack`."""
     value = frame.registers[instruction.source]
-    found = None if is_symbolic(value) else elements(frame, value)
     targets, starred = instruction.targets, instruction.starred
+    found = None if is_symbolic(value) and starred is None else elements(frame, value)
     if found is not None and starred is not None and len(found) >= len(targets) - 1:
         last = starred + 1 + len(found) - len(targets)
         rest = _list_of(frame, list(found[starred:last]), instruction.span, True)
@@ -421,7 +419,7 @@ def unpack(frame: Frame, instruction: ir.Unpack) -> None:
         if starred is not None and position >= starred:
             frame.registers[target] = UNKNOWN
         elif is_symbolic(value) or isinstance(value, Alternatives):
-            found_there = subscript(frame, value, constant(position), instruction.span)
-            frame.registers[target] = UNKNOWN if found_there is BOTTOM else found_there
+            frame.registers[target] = subscript(frame, value, constant(position), instruction.span)
         else:
-            frame.registers[target] = frame.engine.iterated(frame, value, instruction.span)
+            one = frame.engine.iterated(frame, value, instruction.span)
+            frame.registers[target] = UNKNOWN if one is BOTTOM else one

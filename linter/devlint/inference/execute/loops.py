@@ -74,7 +74,7 @@ def _first_turn(frame: Frame, instruction: ir.For, first: Value, turn: Callable[
 
 def _one_by_one(frame: Frame, found: tuple[Value, ...]) -> bool:
     few = FEW_MODULES if all(map(is_module, found)) else FEW
-    return len(found) <= few and len(frame.loops) <= 1 and not frame.repeats and len(set(found)) == len(found)
+    return len(found) <= few and len(frame.loops) <= 1 and not frame.repeats
 
 
 def _unrolled(frame: Frame, instruction: ir.For, found: tuple[Value, ...]) -> None:

@@ -8,8 +8,8 @@ from devlint.inference.state.frame import Frame
 from devlint.inference.stubs import TENSOR_CLASS
 from devlint.inference.values.data import DISCARDED, MOST_CONDITIONS, Finding, Requirement
 from devlint.inference.values.objects import library
-from devlint.inference.values.tensors import Row, Source, Tensor, Tuple
-from devlint.inference.values.terms import Root, Symbol, Value, term
+from devlint.inference.values.tensors import Row, Source, Tensor, Tuple, options
+from devlint.inference.values.terms import Value, is_symbolic, term
 
 
 def discard(frame: Frame, operation: str, value: Value, span: ir.Span) -> None:
@@ -17,7 +17,7 @@ def discard(frame: Frame, operation: str, value: Value, span: ir.Span) -> None:
 
     Except: a tensor that the same line creates, and that no name and no object holds.
     """
-    if not isinstance(value, (Tensor, Root, Symbol)):
+    if not all(isinstance(each, Tensor) or is_symbolic(each) for each in options(value)):
         return
     if isinstance(value, Tensor) and isinstance(value.source, Source):
         is_made_here = (value.source.path, value.source.line) == (frame.body.file.path, span.line)

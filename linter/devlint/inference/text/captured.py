@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from devlint.frontend import ir
+
+DEFAULTS: Final = "<defaults>"
 
 
 def instructions(block: ir.Block) -> Iterator[ir.Instruction]:
@@ -51,9 +54,15 @@ def used_from_outside(function: ir.Function) -> frozenset[str]:
 
 
 def captured(function: ir.Function, around: frozenset[str]) -> frozenset[str]:
-    """Return the names of a function, or of the functions around it, that functions inside it use."""
+    """Return the names of a function, or of the functions around it, that functions inside it use.
+
+    One more name stands for the defaults of functions inside, which each call of the function makes anew.
+    """
     found: set[str] = set()
+    names = function.local_names | around
     for each in instructions(function.body):
         if isinstance(each, ir.MakeFunction):
             found |= used_from_outside(each.function)
-    return frozenset(found & (function.local_names | around))
+            if each.defaults:
+                found.add(DEFAULTS)
+    return frozenset(found & (names | {DEFAULTS}))

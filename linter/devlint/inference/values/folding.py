@@ -81,7 +81,7 @@ TEXT_METHODS: Final = frozenset(
 OF_THE_HEAP: Final = frozenset(
     """
     device_of rank_of device_of_data len item element attribute get has to isinstance hasattr has_device type collated
-    scattered looped
+    scattered looped joined
     """.split()
 )
 """Operations of terms that need a heap: `fold` keeps their terms."""

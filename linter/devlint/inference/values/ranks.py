@@ -88,8 +88,8 @@ def highest(*ranks: Value) -> Value:
         return constant(max(known))
     inner = [part for each in ranks for part in (each.arguments if _is_highest(each) else (each,))]
     symbols = sorted(dict.fromkeys([each for each in inner if number(each) != 0]), key=_text)
-    if len(symbols) == 1:
-        return symbols[0]
+    if len(symbols) == 1 or POSITIVE in symbols:
+        return POSITIVE if POSITIVE in symbols else symbols[0]
     found = term("highest", *symbols) if any(map(is_symbolic, symbols)) else UNKNOWN
     return POSITIVE if found is UNKNOWN and any(map(is_positive, symbols)) else found
 
