@@ -9,7 +9,7 @@ from devlint.inference.calls.knowledge import code_of
 from devlint.inference.libraries.table import HANDLED_READS, CallSite, method_handler
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.moves import move, replace, set_data
-from devlint.inference.state.where import SAME_TENSOR, device_of, device_of_module, is_module, source_of
+from devlint.inference.state.where import SAME_TENSOR, device_of, device_of_module, is_module, rank_of, source_of
 from devlint.inference.stubs import TENSOR_CLASS
 from devlint.inference.values.code import ClassCode
 from devlint.inference.values.devices import TYPES
@@ -35,7 +35,7 @@ from devlint.inference.values.objects import (
     method,
     wrapped,
 )
-from devlint.inference.values.tensors import Alternatives, Array, Device, Tensor, Tuple, options, tensor
+from devlint.inference.values.tensors import Alternatives, Array, Device, Tensor, Tuple, is_made_of, options, tensor
 from devlint.inference.values.terms import (
     ABSENT,
     BOTTOM,
@@ -303,6 +303,8 @@ def _setter(frame: Frame, owner: Value, name: str) -> Value | None:
 
 def _put(frame: Frame, owner: Root | Symbol | Instance, name: str, value: Value, is_one_of_several: bool) -> None:
     field = attribute(name)
+    if name == "data" and (owner in options(value) or is_made_of(value, owner)):
+        value = tensor(device_of(frame, value), rank_of(frame, value), NONE, source_of(frame, value))
     if is_one_of_several:
         before = frame.heap.get(owner, field)
         if before is None:

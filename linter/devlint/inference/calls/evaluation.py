@@ -100,7 +100,7 @@ def is_changed_in_place(value: Value) -> bool:
 
 
 def joined(frame: Frame, one: Value, two: Value, where: Value) -> Value:
-    """Return `one + two` for a list `two`, with the site of the new list."""
+    """Return `one + two` for a list with the elements `two`, and the site of the new list."""
     if is_symbolic(one) or not isinstance(where, Site):
         return term("joined", one, two, where)
     if not is_list(one):

@@ -117,18 +117,18 @@ def call_value(frame: Frame, callee: Value, arguments: Arguments, span: ir.Span)
         return call_value(frame, orelse if then is NONE else then, arguments, span)
     if is_symbolic(callee):
         return _call_symbol(frame, callee, arguments, span)
-    return call_unknown(frame, "call", arguments, span)
+    return call_unknown(frame, arguments, span)
 
 
 def _calls(frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> Callable[[], Value]:
     return lambda: call_value(frame, callee, arguments, span)
 
 
-def call_unknown(frame: Frame, what: str, arguments: Arguments, span: ir.Span) -> Value:
+def call_unknown(frame: Frame, arguments: Arguments, span: ir.Span) -> Value:
     """Call unknown code: it may move its arguments, and its result is unknown."""
     for each in arguments.values():
         havoc(frame, each)
-    return frame.unknown(what, span)
+    return frame.unknown("call", span)
 
 
 def branches(frame: Frame, ways: list[Callable[[], Value]], test: Value) -> Value:
@@ -223,10 +223,10 @@ def _call_module(frame: Frame, callee: Value, arguments: Arguments, span: ir.Spa
     where = device_of_module(frame, callee) if _was_moved(frame, callee) else UNKNOWN
     handed = [each for each in arguments.values() if isinstance(each, Tensor) or each in frame.kinds or _is_moved(each)]
     if where is UNKNOWN or where is NO_DEVICE or len({device_of(frame, each) for each in handed}) != 1:
-        return call_unknown(frame, "call", arguments, span)
+        return call_unknown(frame, arguments, span)
     module = Participant(MODULE, where, POSITIVE, source_of(frame, callee), subject=callee)
     require(frame, "module", [module, participant(frame, handed[0])], span)
-    return term("to", call_unknown(frame, "call", arguments, span), where, frame.source())
+    return term("to", call_unknown(frame, arguments, span), where, frame.source())
 
 
 def _was_moved(frame: Frame, value: Value) -> bool:
@@ -275,7 +275,7 @@ def call_code(frame: Frame, callee: Value, code: Code, arguments: Arguments, spa
         return call_method(frame, method(receiver, str(what[0]), str(what[1])), arguments, span)
     if kind == "instance" and isinstance(what, tuple):
         return _call_library_instance(frame, callee, str(what[1]), arguments, span)
-    return call_unknown(frame, "call", arguments, span)
+    return call_unknown(frame, arguments, span)
 
 
 def _way_of_code(frame: Frame, callee: Value, code: Code, arguments: Arguments, span: ir.Span) -> Callable[[], Value]:
@@ -288,7 +288,7 @@ def call_instance(frame: Frame, callee: Instance, arguments: Arguments, span: ir
         return _call_object(frame, callee, callee.of.code, arguments, span)
     if isinstance(callee.of, Library):
         return _call_library_instance(frame, callee, callee.of.name, arguments, span)
-    return call_unknown(frame, "call", arguments, span)
+    return call_unknown(frame, arguments, span)
 
 
 def _call_object(frame: Frame, callee: Value, code: ClassCode, arguments: Arguments, span: ir.Span) -> Value:
@@ -299,7 +299,7 @@ def _call_object(frame: Frame, callee: Value, code: ClassCode, arguments: Argume
     for base in code.libraries:
         if frame.engine.stubs.method(base, "forward") is not None:
             return _call_library_instance(frame, callee, base, arguments, span)
-    return call_unknown(frame, "call", arguments, span)
+    return call_unknown(frame, arguments, span)
 
 
 def _call_library_instance(frame: Frame, callee: Value, of: str, arguments: Arguments, span: ir.Span) -> Value:
@@ -310,7 +310,7 @@ def _call_library_instance(frame: Frame, callee: Value, of: str, arguments: Argu
     forms = stubs.method(of, "forward") or stubs.method(of, "__call__")
     if forms:
         return apply_signature(frame, stubs, of.rpartition(".")[2], forms, arguments.behind(callee), span)
-    return call_unknown(frame, of, arguments, span)
+    return call_unknown(frame, arguments, span)
 
 
 def call_library(frame: Frame, name: str, arguments: Arguments, span: ir.Span) -> Value:
@@ -329,7 +329,7 @@ def call_library(frame: Frame, name: str, arguments: Arguments, span: ir.Span) -
         return root(OPTION, name, frame.site(span))
     if name.partition(".")[0] in QUIET:
         return frame.unknown(name, span)
-    return call_unknown(frame, name, arguments, span)
+    return call_unknown(frame, arguments, span)
 
 
 def call_method(frame: Frame, callee: Method, arguments: Arguments, span: ir.Span) -> Value:
@@ -361,7 +361,7 @@ def call_method(frame: Frame, callee: Method, arguments: Arguments, span: ir.Spa
         return apply_signature(frame, stubs, name, forms, arguments.behind(receiver), span)
     if of in (LIST, DICT, SET, "str"):
         return NUMBER if of == "str" else UNKNOWN
-    return call_unknown(frame, name, arguments.behind(receiver), span)
+    return call_unknown(frame, arguments.behind(receiver), span)
 
 
 def call_move(frame: Frame, receiver: Value, name: str, arguments: Arguments, span: ir.Span) -> Value:

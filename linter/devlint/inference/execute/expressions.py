@@ -223,7 +223,8 @@ def operate(frame: Frame, sign: str, left: Value, right: Value, span: ir.Span, i
         if forms:
             return apply_signature(frame, frame.engine.stubs, sign, forms, Arguments([right, left], {}), span)
     if sign == "+" and is_symbolic(left) and is_list(right) and not in_place:
-        return term("joined", left, right, frame.site(span))
+        added = elements(frame, right)
+        return UNKNOWN if added is None else term("joined", left, pack(*added), frame.site(span))
     if isinstance(left, Instance) or isinstance(right, Instance):
         return _of_objects(frame, sign, left, right, span, in_place)
     if name is not None and may_be_tensor(left) and may_be_tensor(right):

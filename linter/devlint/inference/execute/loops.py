@@ -14,7 +14,7 @@ from devlint.inference.state.frame import IN_LOOP, Frame, Loop, State, is_mark
 from devlint.inference.state.where import is_module
 from devlint.inference.values.folding import fold
 from devlint.inference.values.joins import join_all
-from devlint.inference.values.tensors import Alternatives, Tensor, options, pack, tensor
+from devlint.inference.values.tensors import Alternatives, Tensor, is_made_of, pack, tensor
 from devlint.inference.values.terms import FIRST, PARTS, TURNS, UNKNOWN, Term, Value, constant, term
 
 MOST_ROUNDS: Final = 6
@@ -182,13 +182,6 @@ def settled(value: Value, first: Value) -> Value:
             rank = first.rank if isinstance(rank, Term) and rank.operator in SHARED_RANKS else UNKNOWN
         return tensor(where, rank, value.owner, value.source)
     return term("looped", first) if is_made_of(value, first) else value
-
-
-def is_made_of(value: Value, part: Value) -> bool:
-    """Whether a term has a part, a symbol or another term, as an operand."""
-    if isinstance(value, Alternatives):
-        return any(is_made_of(each, part) for each in value.options)
-    return isinstance(value, Term) and any(part in options(each) or is_made_of(each, part) for each in value.arguments)
 
 
 def _widen(state: State, start: State) -> None:

@@ -97,7 +97,8 @@ def meet(devices: list[Value], ranks: list[Value]) -> Value:
     live: dict[Value, Value] = {}
     for each, rank in zip(devices, ranks, strict=True):
         if each is not NO_DEVICE:
-            live[each] = rank if is_symbolic(rank) or rank is SCALAR else POSITIVE
+            exempt = rank if is_symbolic(rank) or rank is SCALAR else POSITIVE
+            live[each] = exempt if live.get(each, SCALAR) is SCALAR or exempt is POSITIVE else live[each]
     parts = [part for pair in live.items() for each in pair for part in options(each)]
     if any(map(is_symbolic, parts)) and len(live) > 1:
         return term("meet", *[part for pair in live.items() for part in pair])

@@ -162,16 +162,18 @@ def _below(content: Row, key: Value) -> Value:
 
 def _options(one: Value, two: Value) -> Value:
     found: dict[Value, None] = {}
-    whole: Value = BOTTOM
+    alike: dict[int, Value] = {}
     for each in (*options(one), *options(two)):
-        if isinstance(each, Tensor):
-            whole = join(whole, each)
+        if isinstance(each, (Tensor, Tuple)):
+            key = len(each.items) if isinstance(each, Tuple) else -1
+            alike[key] = join(alike.get(key, BOTTOM), each)
         else:
             found[each] = None
-    if whole is UNKNOWN:
+    if NUMBER in found:
+        found = {each: None for each in found if each is NUMBER or not _is_number(each)}
+    found.update(dict.fromkeys(alike.values()))
+    if UNKNOWN in found:
         return UNKNOWN
-    if whole is not BOTTOM:
-        found[whole] = None
     most = (
         MOST_CODE
         if all(isinstance(each, (Function, Bound, ClassValue, Library, Method)) for each in found)

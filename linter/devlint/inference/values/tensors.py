@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias, final
 
-from devlint.inference.values.terms import DEEPEST, NONE, UNKNOWN, Value, all_fixed, asked
+from devlint.inference.values.terms import DEEPEST, NONE, UNKNOWN, Term, Value, all_fixed, asked
 
 MOST_INSIDE: Final = 400
 """How large a tuple may be, or alternatives together; what would be larger is unknown."""
@@ -234,6 +234,13 @@ def _text(value: Value) -> str:
 def options(value: Value) -> tuple[Value, ...]:
     """Return the alternatives of a value; most have one."""
     return value.options if isinstance(value, Alternatives) else (value,)
+
+
+def is_made_of(value: Value, part: Value) -> bool:
+    """Whether a term has a part, a symbol or another term, as an operand."""
+    if isinstance(value, Alternatives):
+        return any(is_made_of(each, part) for each in value.options)
+    return isinstance(value, Term) and any(part in options(each) or is_made_of(each, part) for each in value.arguments)
 
 
 @final
