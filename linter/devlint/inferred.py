@@ -53,7 +53,7 @@ class _Text:
 
 
 def _occurrences(text: _Text, values: dict[tuple[_At, _At], Seen]) -> Iterator[Occurrence]:
-    """Yield each value where its name is read or bound; what is bound is the value on the right."""
+    """Yield each value where its name is read or bound; an assignment binds the value on its right."""
     for node in ast.walk(text.tree):
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
             seen = values.get(_span(node.value))
