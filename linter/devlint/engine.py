@@ -137,7 +137,8 @@ def run(
     if named is not None:
         batches = _with_members(batches, configurations, settings)
     found.notes.extend(_notes(batches))
-    cache = NoCache() if cache is None or contents else cache
+    rests_on_all = settings.engine == "inference"  # callers in any file decide about a result
+    cache = NoCache() if cache is None or contents or rests_on_all else cache
     known = [_usable(cache.recall(batch), settings) for batch in batches]
     rest = [batch.without(results) for batch, results in zip(batches, known, strict=True)]
     here = Path.cwd()

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from devlint.cache import user_cache
 from devlint.cli import devlint
 from devlint.editor.jobs import Job
 from devlint.editor.living import Living
 from devlint.editor.options import read_options
+from devlint.engine import run
+from devlint.settings import Settings
 
 PROGRAM = """\
 import torch
@@ -60,3 +63,13 @@ def test_the_editor_knows_values_where_they_stand(program: Path) -> None:
     assert found is not None
     assert {one.text for one in found.occurrences if one.place.line == 11 and one.kind == "tensor"} == {"cpu"}
     assert [one.place.line for one in found.result.diagnostics if one.code == "DEV102"] == [11]
+
+
+def test_a_change_of_a_caller_changes_the_reports_on_what_it_calls(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "called.py").write_text("import torch\n\ndef scaled(x):\n    return x * torch.ones(3)\n")
+    for where, lines in (("cpu", []), ("cuda:0", [4]), ("cpu", [])):
+        (tmp_path / "caller.py").write_text(f"import torch, called\ncalled.scaled(torch.ones(3, device='{where}'))\n")
+        settings = Settings((str(tmp_path),), engine="inference")
+        found = run(settings, cache=user_cache(settings)).outcome.diagnostics
+        assert [each.place.line for each in found if each.place.file.endswith("called.py")] == lines
