@@ -252,7 +252,7 @@ class Substitution(Oracle):
 
 
 def owner_of(value: Value) -> Value | None:
-    """Return the object of which a value is an attribute or a method; None for any other value."""
+    """Return the object that an attribute or method was read from; None for any other value."""
     if isinstance(value, (Bound, Method)):
         return value.receiver
     if isinstance(value, Symbol):

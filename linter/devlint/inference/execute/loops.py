@@ -167,7 +167,7 @@ def repeat(
 
 
 def settled(value: Value, first: Value) -> Value:
-    """Return what a name holds after a turn; if each turn adds to it, what it holds after `first`, the first one.
+    """Return the value of a name after a turn; if each turn adds to it, the value after the first turn.
 
     The devices and ranks that operands share stay in all later turns, whatever the number of turns.
     """

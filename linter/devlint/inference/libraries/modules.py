@@ -296,7 +296,7 @@ def checkpoint(call: CallSite) -> Value:
 
 @handles(*[f"torchmetrics._Metric:{name}" for name in ("update", "forward", "__call__")])
 def update_metric(call: CallSite) -> Value:
-    """Add inputs to the state of a metric; a state on a GPU also takes inputs on the CPU, most of which are 0-dim."""
+    """Add inputs to the state of a metric; a state on a GPU also takes 0-dim inputs on the CPU."""
     frame, metric = call.frame, call.receiver
     how = pack(library(call.of), NONE, STATE)
     where, source = device_of_module(frame, metric), source_of(frame, metric)

@@ -72,6 +72,6 @@ def load_state(call: CallSite) -> Value:
 
 @handles(f"{OPTIMIZER}:.state", f"{OPTIMIZER}:.param_groups", f"{OPTIMIZER}:add_param_group")
 def hands_out(call: CallSite) -> Value:
-    """Return what the optimizer keeps: whoever has it may move it."""
+    """Return the state of the optimizer; its new owner may move it."""
     forget_places(call.frame, call.receiver)
     return UNKNOWN

@@ -39,7 +39,7 @@ COLLECTIVES: Final = """
     reduce_scatter reduce_scatter_tensor scatter send
     """.split()
 SENDS: Final = ("tensor", "output", "output_tensor", "output_tensor_list")
-"""The parameters of collectives for what they send, the first that there is."""
+"""The parameters of collectives that hold the sent tensors; the first one counts."""
 
 
 # --- process groups -------------------------------------------------------------------------------------------

@@ -297,7 +297,7 @@ def randn_tensor(call: CallSite) -> Value:
 
 @handles("torch.autograd.Function:apply")
 def apply_function(call: CallSite) -> Value:
-    """Call `forward` of a class, with a context that keeps what it saves; nobody knows whether `backward` runs."""
+    """Call `forward` of a class, with a context that keeps the saved tensors; `backward` may not run."""
     frame, of = call.frame, call.receiver
     context = frame.make(LIBRARY, call.span, library(CONTEXT))
     forward, setup = (frame.engine.read(frame, of, name, call.span) for name in ("forward", "setup_context"))

@@ -69,7 +69,7 @@ NOTHING: Final = Participant(HOST, NO_DEVICE)
 STARTED: Final = root(MARK, "CUDA has started")
 """A condition of an operation behind the start of CUDA."""
 TOLD_ONCE: Final = frozenset({EXISTS, NAMED, HAS_DEVICE})
-"""Requirements of which only the first on a way is kept, for each device."""
+"""The requirements that a way keeps once for each device: the first one."""
 ANY_ERROR: Final = frozenset({"Exception", "BaseException"})
 RAISED: Final = {
     **dict.fromkeys((EXISTS, NAMED, LOADED, LOADED_THERE), ANY_ERROR | {"RuntimeError", "AssertionError"}),
@@ -262,7 +262,7 @@ def discharge(frame: Frame, first: int, last: int, caught: Value) -> None:
 
 
 def lack(requirement: Requirement) -> Lack | None:
-    """Return what is missing in the first world that breaks a requirement on the machine."""
+    """Return the lack in the first world that breaks a requirement on the machine."""
     named, goes, visible = requirement.participants
     kind, subject = requirement.kind, named.subject
     if not _is_proven(goes):
@@ -285,7 +285,7 @@ def lack(requirement: Requirement) -> Lack | None:
 
 
 def _lacking(kind: str, there: Value, subject: Value, number: int, is_left: bool) -> Lack | None:
-    """Return what is missing in a world with some number of accelerators."""
+    """Return the lack in a world with some number of accelerators."""
     if isinstance(there, Constant) and there is not NONE and _where(there) is UNKNOWN:
         return Lack(NAMED, there, there is not subject)
     ordinal = _ordinal(there)

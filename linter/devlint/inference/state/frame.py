@@ -388,7 +388,7 @@ class Frame:
 
         Args:
             requirement: of an operation.
-            same: stands for all requirements of which only the first is kept; None for those with other ways.
+            same: the key under which only the first requirement is kept; None: requirements with other ways share it.
         """
         if len(self.requirements) < MOST_REQUIREMENTS:
             self.requirements.setdefault(same or requirement._replace(chain=()), requirement)

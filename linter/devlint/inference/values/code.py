@@ -18,7 +18,7 @@ class FileCode:
         package: the package that a relative import in it begins with.
         scope: its instructions.
         is_test: whether pytest collects it or takes fixtures from it.
-        is_of_library: whether it belongs to a distribution, so that others may use what it defines.
+        is_of_library: whether it belongs to a distribution, whose code others may use.
     """
 
     def __init__(

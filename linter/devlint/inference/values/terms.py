@@ -159,7 +159,7 @@ BACKEND: Final = kept("backend")
 VISIBLE_DEVICES: Final = kept("visible devices")
 """Of the process: the text of CUDA_VISIBLE_DEVICES."""
 RUNS_IF: Final = kept("runs if")
-"""Of a decorator: the test without which a framework skips what it decorates."""
+"""Of a decorator: a framework skips the decorated test if this does not hold."""
 COMPUTED: Final = attribute("<computed>")
 """All attributes whose names were computed."""
 
