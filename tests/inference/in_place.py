@@ -11,7 +11,6 @@ import argparse
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -121,32 +120,27 @@ def outcome(kind: type[Solver], path: Path) -> Outcome:
     )
 
 
-def differences(count: int, seed: int, of_callers: list[int] | None = None) -> Iterator[str]:
-    """Yield a description of each of so many programs for which the two differ.
+def difference(seed: int, number: int) -> tuple[str, bool]:
+    """Return how the two differ for a program, empty if they agree; and whether a caller makes a requirement manifest.
 
     Args:
-        count: the number of programs.
-        seed: of the programs.
-        of_callers: takes the numbers of the programs in which a requirement becomes manifest in a caller.
+        seed, number: of the program.
     """
+    text = program(seed, number)
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(count):
-            text = program(seed, number)
-            path = Path(folder) / f"program_{number}.py"
-            path.write_text(text, encoding="utf-8")
-            _OUTER.clear()
-            applied, executed = outcome(Solver, path), outcome(InPlace, path)
-            if applied.is_of_caller and of_callers is not None:
-                of_callers.append(number)
-            if applied[:2] != executed[:2]:
-                told = sorted(applied.broken ^ executed.broken)
-                names = [
-                    f"{name}: {applied.names.get(name)} / {executed.names.get(name)}"
-                    for name in sorted(applied.names.keys() | executed.names.keys())
-                    if applied.names.get(name) != executed.names.get(name)
-                ]
-                yield "\n".join([f"program {seed}.{number}:", *map(str, told), *names, text])
-            path.unlink()
+        path = Path(folder) / f"program_{number}.py"
+        path.write_text(text, encoding="utf-8")
+        _OUTER.clear()
+        applied, executed = outcome(Solver, path), outcome(InPlace, path)
+    if applied[:2] == executed[:2]:
+        return "", applied.is_of_caller
+    told = sorted(applied.broken ^ executed.broken)
+    names = [
+        f"{name}: {applied.names.get(name)} / {executed.names.get(name)}"
+        for name in sorted(applied.names.keys() | executed.names.keys())
+        if applied.names.get(name) != executed.names.get(name)
+    ]
+    return "\n".join([f"program {seed}.{number}:", *map(str, told), *names, text]), applied.is_of_caller
 
 
 def main() -> int:
@@ -155,12 +149,15 @@ def main() -> int:
     parser.add_argument("programs", type=int, metavar="N")
     parser.add_argument("seed", type=int, nargs="?", default=0)
     arguments = parser.parse_args()
-    found, of_callers = 0, list[int]()
-    for text in differences(arguments.programs, arguments.seed, of_callers):
-        found += 1
-        print(text, flush=True)
+    found = of_callers = 0
+    for number in range(arguments.programs):
+        text, is_of_caller = difference(arguments.seed, number)
+        of_callers += is_of_caller
+        if text:
+            found += 1
+            print(text, flush=True)
     print(f"{found} of {arguments.programs} programs differ")
-    print(f"in {len(of_callers)} programs, a requirement becomes manifest in a caller")
+    print(f"in {of_callers} programs, a requirement becomes manifest in a caller")
     return 1 if found else 0
 
 
