@@ -1,6 +1,7 @@
 """The state of an execution: the local variables, and the heap with the fields of objects.
 
-`frame` is one execution of a body: its state, its questions with their answers, and its outcome so far. `heap` has the
+`frame` is one execution of a body: its state, its questions with their answers, and its outcome so far; `summary` is
+the outcome at the end. `demand` notes what the project's own code calls, makes and moves. `heap` has the
 fields by object; where two paths meet, it joins the fields under the test that chose the path. `where` computes the
 device, the rank and the source of a value, `moves` moves whole modules, and `containers` reads and writes lists and
 dictionaries.

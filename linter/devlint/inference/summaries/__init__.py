@@ -5,7 +5,8 @@ fields of new objects, the latent requirements, and the symbols that are proved 
 
 An execution may ask its caller: does this test hold, which code is this callee, how many elements has this list? The
 answers distinguish the *cases* of a body. Two callers with the same answers share one execution, even if they hand over
-tensors on different devices. `cases` keeps the cases of a body as a tree of questions, and finds the case of a caller.
+tensors on different devices. `tree` keeps the cases of a body as a tree of questions, and `cases` finds the case of a
+caller.
 
 A recursive call gets a provisional summary, at first one that never returns. The body is executed in rounds until the
 summary no longer changes; after `MOST_ROUNDS` rounds, the result is unknown.
