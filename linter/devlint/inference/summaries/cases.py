@@ -19,7 +19,7 @@ MOST_ROUNDS: Final = 6
 """The largest number of rounds of a recursion; after them, its result is unknown."""
 DEEPEST_CALLS: Final = 60
 """The largest depth of nested executions; the result of a deeper one is unknown."""
-MOST_OF_ONE_BODY: Final = 3
+MOST_OF_ONE_BODY: Final = 4
 """The largest number of nested executions of one body."""
 
 
