@@ -64,7 +64,7 @@ def tensor_of(astray: Astray) -> torch.Tensor | None:
 
 
 def moves_of(astray: Astray, module: nn.Module) -> Iterator[Advice]:
-    """The lines that may move a module, best first: of the outermost running function, then of what holds it.
+    """The lines that may move a module, best first: those of the outermost running function, then those of its holders.
 
     At last the expression of the failing line that stands for the module is moved before that line.
     """

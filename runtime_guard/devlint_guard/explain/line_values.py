@@ -79,7 +79,7 @@ def whole_expression(
 
 
 def finding_about(code: str, found: tuple[Operand, ...], text: str, *advice: str, changes: Changes = ()) -> Finding:
-    """The finding on the first operand; a text says what is wrong with it."""
+    """The finding on the first operand; the text names its fault."""
     return Finding(code, f"`{found[0].name}` {text}", operands=found, help=advice, changes=changes)
 
 

@@ -11,7 +11,7 @@ from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.moves import move, replace, set_data
 from devlint.inference.state.where import SAME_TENSOR, device_of, device_of_module, is_module, rank_of, source_of
 from devlint.inference.stubs import TENSOR_CLASS
-from devlint.inference.values.code import ClassCode
+from devlint.inference.values.code import ClassCode, FileCode
 from devlint.inference.values.devices import TYPES
 from devlint.inference.values.folding import fold
 from devlint.inference.values.joins import either, join, join_all
@@ -324,3 +324,15 @@ def _put(frame: Frame, owner: Root | Symbol | Instance, name: str, value: Value,
 
 def _libraries(owner: Instance) -> tuple[str, ...]:
     return owner.of.code.libraries if isinstance(owner.of, ClassValue) else ()
+
+
+def named(frame: Frame, file: FileCode, name: str) -> Value:
+    """Return what the dotted name of an annotation of a file stands for."""
+    first, *rest = name.split(".")
+    is_here = frame.body.file is file and frame.body.function is None
+    found = frame.state.names.get(first) if is_here else None
+    if found is None:
+        found = frame.engine.global_of(frame, file, first)
+    for each in rest:
+        found = read(frame, found, each, frame.span)
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from devlint.frontend import ir
-from devlint.inference.calls.attributes import read
+from devlint.inference.calls.attributes import named, read
 from devlint.inference.libraries.python import FIELD_OF_CLASS
 from devlint.inference.libraries.signatures import fitted, solve
 from devlint.inference.state.containers import get
@@ -40,6 +40,9 @@ from devlint.inference.values.terms import (
 from devlint.torchlib.knowledge import FROM_NUMBERS
 from devlint.torchlib.signature import ModuleTerm, ObjectTerm, TensorTerm
 
+NO_FIELD = library("dataclasses.InitVar")
+"""The annotation of an argument that a dataclass hands to `__post_init__` and does not keep."""
+
 
 def construct(frame: Frame, code: ClassCode, arguments: Arguments, span: ir.Span) -> Value:
     """Return a new object of a class of the project."""
@@ -59,9 +62,9 @@ def construct(frame: Frame, code: ClassCode, arguments: Arguments, span: ir.Span
 
 def _fill_fields(frame: Frame, made: Instance, code: ClassCode, arguments: Arguments, span: ir.Span) -> None:
     """Store the arguments of a dataclass in its fields, and call `__post_init__` with those that are no fields."""
-    fields = {name: kind for each in reversed(code.order) for name, kind in each.scope.fields}
+    fields = {name: (each.file, kind) for each in reversed(code.order) for name, kind in each.scope.fields}
     position, handed = 0, []
-    for name, kind in fields.items():
+    for name, (file, kind) in fields.items():
         default = code.lookup(name)
         stated = default.arguments if isinstance(default, Term) and default.operator == FIELD_OF_CLASS else None
         is_argument = stated is None or stated[2] is not FALSE
@@ -76,7 +79,7 @@ def _fill_fields(frame: Frame, made: Instance, code: ClassCode, arguments: Argum
             value = UNKNOWN
         elif given is None and is_argument and arguments.row is not None:
             value = get(frame, arguments.row, constant(name), UNKNOWN if value is None else value)
-        if kind is not None and kind.names[0].endswith("InitVar"):
+        if kind is not None and named(frame, file, kind.names[0]) is NO_FIELD:
             handed.append(UNKNOWN if value is None else value)
         else:
             frame.heap.put(made, attribute(name), UNKNOWN if value is None else value)

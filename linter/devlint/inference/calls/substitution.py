@@ -186,11 +186,9 @@ class Substitution(Oracle):
                 self._frame, value.operator, tuple([self.value(each) for each in value.arguments]), self._span
             )
         if isinstance(value, Tensor):
-            owner, where = (
-                value.owner if not is_symbolic(value.owner) else self.value(value.owner),
-                self.value(value.device),
-            )
-            if where is NO_DEVICE:  # a method of that name returns something else for what the caller has
+            owner = self.value(value.owner) if is_symbolic(value.owner) else value.owner
+            where = self.value(value.device)
+            if where is NO_DEVICE:  # the caller's object is no tensor: its method of that name returns something else
                 return UNKNOWN
             return tensor(where, self.value(value.rank), owner, self.value(value.source))
         if isinstance(value, Tuple):

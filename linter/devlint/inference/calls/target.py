@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from devlint.frontend import ir
-from devlint.inference.calls.attributes import MOVES, read
+from devlint.inference.calls.attributes import MOVES, named
 from devlint.inference.calls.construct import construct, construct_library, initialize
 from devlint.inference.calls.items import own_method, require_index, subscript
 from devlint.inference.calls.knowledge import code_of
@@ -209,10 +209,7 @@ def _is_declared_otherwise(frame: Frame, value: Value) -> bool:
 
 def _may_name_a_tensor(frame: Frame, name: str) -> bool:
     """Whether the class that an annotation names has tensors among its objects."""
-    first, *rest = name.split(".")
-    found = frame.engine.global_of(frame, frame.body.file, first)
-    for each in rest:
-        found = read(frame, found, each, frame.span)
+    found = named(frame, frame.body.file, name)
     if isinstance(found, ClassValue):
         return any(each in TENSOR_NAMES for each in found.code.libraries)
     return isinstance(found, Library) and (found.name in TENSOR_NAMES or found.name in ANY_CLASS)
