@@ -69,7 +69,7 @@ class InPlace(Solver):
         return super().global_value(_OUTER.get(frame, frame), symbol)
 
 
-_SOURCE = re.compile(r"earlier\([^()]*\)|[^ (]*\.py:\d+:\d+|[^ (]*#source")
+_SOURCE = re.compile(r"earlier\([^()]*\)|[^ (]*\.py(?::\d+){4}|[^ (]*#source")
 """What decided a device: which of several operands is told is no part of the law."""
 
 

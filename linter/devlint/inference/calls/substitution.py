@@ -163,7 +163,7 @@ class Substitution(Oracle):
         for found in attributes_of(one.source):
             if kept is NONE:
                 kept = how_kept(self._frame, self.value(found.parent), found.field.name, source)
-        return Participant(one.role, device, rank, source, one.exemption, subject, kept)
+        return Participant(one.role, device, rank, source, one.exemption, subject, kept, one.place)
 
     def _device(self, one: Participant) -> Value:
         """Return the device of a participant: a module was perhaps moved in place, a tensor never is."""

@@ -10,7 +10,7 @@ from devlint.inference.requirements.make import draw, participant, pin, require
 from devlint.inference.state.containers import content, elements, fill, one_element, side_by_side
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.where import default_device, device_of, source_of, stored
-from devlint.inference.values.data import DRAWN, Participant, Place
+from devlint.inference.values.data import DRAWN, Participant
 from devlint.inference.values.folding import fold
 from devlint.inference.values.joins import either, join_all
 from devlint.inference.values.objects import (
@@ -119,7 +119,7 @@ def batches(call: CallSite) -> Value:
         draw_order(frame, "DataLoader", generator, call.span)
     if isinstance(pins, Source):
         for each in _tensors(frame, found):
-            pin(frame, "pin_memory", each.device, Place(pins.path, pins.line, pins.column))
+            pin(frame, "pin_memory", each.device, pins.place)
     frame.heap.put(made, ELEMENT, found)
     return made
 

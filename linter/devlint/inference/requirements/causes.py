@@ -120,4 +120,4 @@ def _stores(code: ClassCode, name: str) -> Iterator[tuple[bool, Place]]:
             if isinstance(each, ir.Const) and each.value is None:
                 nothing.add(each.target)
             elif isinstance(each, ir.StoreAttribute) and each.name == name and each.source not in nothing:
-                yield short != "__init__", Place(code.file.path, each.span.line, each.span.column)
+                yield short != "__init__", Place(code.file.path, *each.span)

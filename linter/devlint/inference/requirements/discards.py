@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from devlint.frontend import ir
-from devlint.inference.requirements.make import note, participant
+from devlint.inference.requirements.make import at_operand, note, participant
 from devlint.inference.state.frame import Frame
 from devlint.inference.stubs import TENSOR_CLASS
 from devlint.inference.values.data import DISCARDED, MOST_CONDITIONS, Finding, Requirement
@@ -20,12 +20,12 @@ def discard(frame: Frame, operation: str, value: Value, span: ir.Span) -> None:
     if not all(isinstance(each, Tensor) or is_symbolic(each) for each in options(value)):
         return
     if isinstance(value, Tensor) and isinstance(value.source, Source):
-        is_made_here = (value.source.path, value.source.line) == (frame.body.file.path, span.line)
+        is_made_here = value.source.place[:2] == (frame.body.file.path, span.line)
         if is_made_here and not _is_held(frame, value):
             return
-    place = frame.place(span)
+    place, one = frame.place(span), at_operand(frame, participant(frame, value), span)
     conditions = frame.conditions()[-MOST_CONDITIONS:]
-    note(frame, Requirement(DISCARDED, operation, (participant(frame, value),), conditions, place, frame.body.name))
+    note(frame, Requirement(DISCARDED, operation, (one,), conditions, place, frame.body.name))
 
 
 def _is_held(frame: Frame, value: Value) -> bool:

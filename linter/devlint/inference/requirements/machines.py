@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 
 from devlint.frontend import ir
 from devlint.inference.requirements.judge import depends_on_caller
+from devlint.inference.requirements.make import operand
 from devlint.inference.state.frame import MOST_PASSED, SOME_TEST, Frame, is_mark
 from devlint.inference.state.where import PROCESS_STATE, device_of, device_of_module, is_module, parts_of, stored
-from devlint.inference.text.bindings import bindings
 from devlint.inference.values.data import (
     EXISTS,
     HAS_DEVICE,
@@ -109,13 +109,8 @@ def need(frame: Frame, operation: str, named: Value, span: ir.Span, moved: Value
 
 def _binding(frame: Frame, named: Value, span: ir.Span) -> Value:
     """Return the place that binds the name of an argument; NONE, if the argument is no name, or one bound twice."""
-    body = frame.body
-    if body.bindings is None:
-        body.bindings = bindings(body.scope, body.file.scope)
-    for register, place in body.bindings.get(span, ()):
-        if frame.registers[register] is named:
-            return source(body.file.path, place.line, place.column)
-    return NONE
+    found = operand(frame, named, span)
+    return source(frame.place(found.bound)) if found is not None and found.bound is not None else NONE
 
 
 def _memory(frame: Frame, moved: Value) -> Value:

@@ -13,6 +13,8 @@ from devlint.inference.requirements.judge import (
 )
 from devlint.inference.state.frame import NOBODY, Frame
 from devlint.inference.state.where import device_of, rank_of, source_of
+from devlint.inference.text.operands import operands
+from devlint.inference.values.code import Operand
 from devlint.inference.values.data import (
     ALL_DIMENSIONS,
     DISCARDED,
@@ -37,6 +39,23 @@ def participant(frame: Frame, value: Value, exemption: str = ALL_DIMENSIONS, rol
     return Participant(role, device_of(frame, value), rank_of(frame, value), source_of(frame, value), exemption, value)
 
 
+def operand(frame: Frame, value: Value, span: ir.Span) -> Operand | None:
+    """Return the first operand of an operation that has a value; None, if there is none in the text of the body."""
+    body = frame.body
+    if body.operands is None:
+        body.operands = operands(body.scope, body.file.scope)
+    for each in body.operands.get(span, ()):
+        if frame.registers[each.register] is value:
+            return each
+    return None
+
+
+def at_operand(frame: Frame, one: Participant, span: ir.Span) -> Participant:
+    """Return a participant with the place of its operand."""
+    found = operand(frame, one.subject, span)
+    return one if found is None else one._replace(place=frame.place(found.span))
+
+
 def require(
     frame: Frame, operation: str, participants: list[Participant], where: ir.Span | Place, kind: str = SHARE
 ) -> None:
@@ -46,7 +65,11 @@ def require(
         return
     conditions = frame.conditions()[-MOST_CONDITIONS:]
     beside = is_beside_caller(taking_part)
-    place = where if isinstance(where, Place) else frame.place(where)
+    if isinstance(where, Place):
+        place = where
+    else:
+        place = frame.place(where)
+        taking_part = [at_operand(frame, each, where) for each in taking_part]
     note(frame, Requirement(kind, operation, tuple(taking_part), conditions, place, frame.body.name, beside))
 
 

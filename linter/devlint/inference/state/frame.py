@@ -409,11 +409,11 @@ class Frame:
 
     def place(self, span: ir.Span) -> Place:
         """Return the place of an instruction."""
-        return Place(self.body.file.path, span.line, span.column)
+        return Place(self.body.file.path, *span)
 
     def source(self) -> Source:
         """Return the current place as the source of a device."""
-        return source(self.body.file.path, self.span.line, self.span.column)
+        return source(self.place(self.span))
 
     def unknown(self, what: str, span: ir.Span) -> Value:
         """Return an unknown value with an identity, so that two uses of it agree."""

@@ -2,8 +2,8 @@
 
 `captured` finds the variables that a function shares with the functions inside of it. Such a variable lives in an
 *environment*, an object of the heap, because the inner function may run when the outer one has returned. All other
-variables are names of the state. `bindings` finds the places that bind
-names, and `members` the methods that a class calls of itself.
+variables are names of the state. `operands` finds where the operands of operations stand, and the places that bind
+their names; `members` finds the attributes that a class reads of itself.
 
 Worked example. `scaled` reads `factor` of the function around it, so `factor` needs an environment; `x` and `y` do not:
 

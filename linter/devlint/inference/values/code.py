@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import NamedTuple, final
 
 from devlint.frontend import ir
 from devlint.inference.values.terms import Value
@@ -46,6 +46,20 @@ class FileCode:
         return (counts[0] == 1 or counts[0] == counts[1]) and name not in self.scope.rebound
 
 
+class Operand(NamedTuple):
+    """An operand of an operation in the text.
+
+    Attributes:
+        register: holds its value when the operation is executed.
+        span: where it stands.
+        bound: the only place in the text that binds its name; None for another expression.
+    """
+
+    register: int
+    span: ir.Span
+    bound: ir.Span | None
+
+
 @final
 class Body:
     """A unit of execution: a function, a lambda, or the top level of a file.
@@ -60,7 +74,7 @@ class Body:
         captured: its own names that functions inside it use.
         unread: the calls whose results nothing reads although a name holds them.
         conditions: tests of the machine that hold where a file defines it.
-        bindings: the arguments of its calls that are names, with the places of these; None before somebody asks.
+        operands: of its operations, see `text.operands`; None before somebody asks.
     """
 
     def __init__(
@@ -84,7 +98,7 @@ class Body:
         self.captured = captured
         self.unread = unread
         self.conditions = conditions
-        self.bindings: dict[ir.Span, list[tuple[int, ir.Span]]] | None = None
+        self.operands: dict[ir.Span, list[Operand]] | None = None
 
 
 @final

@@ -34,6 +34,7 @@ class Participant(NamedTuple):
         subject: the value itself.
         kept: the class of a module, an attribute, and how the module keeps it there (see `requirements.causes`), as a
             tuple; or NONE.
+        place: where the operation names it; None if it is no operand in the text.
     """
 
     role: str
@@ -43,14 +44,17 @@ class Participant(NamedTuple):
     exemption: str = ALL_DIMENSIONS
     subject: Value = NONE
     kept: Value = NONE
+    place: Place | None = None
 
 
 class Place(NamedTuple):
-    """A place in the text: lines from 1, columns from 0 in bytes of UTF-8."""
+    """A stretch of the text of a file: lines from 1, columns from 0 in bytes of UTF-8; 0, 0 for an unknown end."""
 
     path: str
     line: int
     column: int
+    end_line: int = 0
+    end_column: int = 0
 
 
 class Requirement(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias, final
 
+from devlint.inference.values.data import Place
 from devlint.inference.values.terms import DEEPEST, NONE, UNKNOWN, Term, Value, all_fixed, asked
 
 MOST_INSIDE: Final = 400
@@ -44,26 +45,25 @@ ACCELERATOR: Final = device("accelerator")
 class Source(Value):
     """A place in the text that decided a device."""
 
-    __slots__ = ("column", "line", "path")
+    __slots__ = ("place",)
 
-    def __init__(self, path: str, line: int, column: int) -> None:
+    def __init__(self, place: Place) -> None:
         super().__init__()
-        self.path = path
-        self.line = line
-        self.column = column
+        self.place = place
 
     def _shown(self) -> str:
-        return f"{self.path}:{self.line:06}:{self.column:04}"
+        path, line, column, end_line, end_column = self.place
+        return f"{path}:{line:06}:{column:04}:{end_line:06}:{end_column:04}"
 
 
-_sources: Final[dict[tuple[str, int, int], Source]] = {}
+_sources: Final[dict[Place, Source]] = {}
 
 
-def source(path: str, line: int, column: int) -> Source:
-    """Return a place; lines from 1, columns from 0."""
-    found = _sources.get((path, line, column))
+def source(place: Place) -> Source:
+    """Return a place as a value."""
+    found = _sources.get(place)
     if found is None:
-        found = _sources[path, line, column] = Source(path, line, column)
+        found = _sources[place] = Source(place)
     return found
 
 

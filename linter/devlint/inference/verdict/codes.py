@@ -91,7 +91,7 @@ def place_of(finding: Finding) -> Place:
     kind, decided = finding.requirement.kind, finding.one.source
     is_name = kind == EXISTS or (kind == NAMED and isinstance(finding.one.device, Constant))
     if is_name and isinstance(decided, Source):
-        return Place(decided.path, decided.line, decided.column)
+        return decided.place
     return finding.requirement.place
 
 
