@@ -32,6 +32,7 @@ FOLDERS = (
     "discarded_move",
     "unregistered_tensor_attribute",
     "unregistered_submodules",
+    "device_argument_ignored",
     "optimizer_state_before_move",
     "data_parallel_device_ids",
     "distributed_device_ids",

@@ -6,6 +6,7 @@ from devlint.frontend import ir
 from devlint.inference.calls.attributes import named, read
 from devlint.inference.libraries.python import FIELD_OF_CLASS
 from devlint.inference.libraries.signatures import fitted, solve
+from devlint.inference.requirements.causes import note_default
 from devlint.inference.state.containers import get
 from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.where import default_device
@@ -51,6 +52,8 @@ def construct(frame: Frame, code: ClassCode, arguments: Arguments, span: ir.Span
     found = code.lookup("__init__")
     if isinstance(found, Function):
         frame.engine.call(frame, bound(found, made), arguments, span)
+        if code.is_module:
+            note_default(frame, made, found.body, arguments, span)
         return made
     init = read(frame, made, "__init__", span) if code.libraries and not code.is_open else UNKNOWN
     if init is not UNKNOWN:

@@ -48,7 +48,18 @@ from devlint.inference.values.objects import (
     super_of,
     through,
 )
-from devlint.inference.values.tensors import Alternatives, Row, Tensor, Tuple, alternatives, as_test, pack, row, tensor
+from devlint.inference.values.tensors import (
+    CPU,
+    Alternatives,
+    Row,
+    Tensor,
+    Tuple,
+    alternatives,
+    as_test,
+    pack,
+    row,
+    tensor,
+)
 from devlint.inference.values.terms import (
     ABSENT,
     CHOOSES,
@@ -160,7 +171,7 @@ class Substitution(Oracle):
         source, kept = self.value(one.source), one.kept
         if kept is NONE and one.role == MODULE:
             kept = state_of(self._frame, subject)
-        for found in attributes_of(one.source):
+        for found in (*attributes_of(one.source), *(attributes_of(one.device) if device is CPU else ())):
             if kept is NONE:
                 kept = how_kept(self._frame, self.value(found.parent), found.field.name, source)
         return Participant(one.role, device, rank, source, one.exemption, subject, kept, one.place)

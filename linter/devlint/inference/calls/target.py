@@ -14,6 +14,7 @@ from devlint.inference.libraries.modules import BASE, CONTAINERS, same
 from devlint.inference.libraries.python import add_option, parsed
 from devlint.inference.libraries.signatures import apply as apply_signature
 from devlint.inference.libraries.table import CallSite, function_handler, method_handler
+from devlint.inference.requirements.causes import with_unread
 from devlint.inference.requirements.machines import CUDA, need
 from devlint.inference.requirements.make import participant, require
 from devlint.inference.state.frame import Arguments, Frame, State
@@ -95,7 +96,8 @@ QUIET = frozenset(
 def call_value(frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> Value:
     """Execute a call and return its result."""
     if isinstance(callee, Function):
-        return frame.engine.call_function(frame, callee, arguments, span)
+        result = frame.engine.call_function(frame, callee, arguments, span)
+        return with_unread(callee.body, arguments, result) if isinstance(result, Tensor) else result
     if isinstance(callee, Bound):
         return call_value(frame, callee.function, arguments.behind(callee.receiver), span)
     if isinstance(callee, ClassValue):

@@ -11,14 +11,30 @@ from typing import Final
 
 from devlint.frontend import ir
 from devlint.inference.state.containers import any_value, elements, one_element
-from devlint.inference.state.frame import Frame
+from devlint.inference.state.frame import Arguments, Frame
 from devlint.inference.state.where import is_module, parts_of, registered
 from devlint.inference.text.captured import instructions
-from devlint.inference.values.code import ClassCode
+from devlint.inference.text.unread import is_unread
+from devlint.inference.values.code import Body, ClassCode
 from devlint.inference.values.data import Place
+from devlint.inference.values.devices import denoted, parse
 from devlint.inference.values.objects import DICT, LIST, ClassValue, Instance, Library, Wrapped
-from devlint.inference.values.tensors import Alternatives, Tensor, Tuple, pack
-from devlint.inference.values.terms import DEVICE, NONE, SOURCE, Field, Root, Symbol, Term, Value, attribute, constant
+from devlint.inference.values.tensors import CPU, Alternatives, Device, Source, Tensor, Tuple, pack, source, tensor
+from devlint.inference.values.terms import (
+    BY_DEFAULT,
+    DEVICE,
+    NONE,
+    SOURCE,
+    UNKNOWN,
+    Constant,
+    Field,
+    Root,
+    Symbol,
+    Term,
+    Value,
+    attribute,
+    constant,
+)
 
 TENSOR: Final = constant("tensor")
 """How a module keeps something: as a plain tensor, which does not move."""
@@ -26,6 +42,8 @@ PART: Final = constant("part")
 """As a module or parameter in a plain container, which does not move."""
 STATE: Final = constant("state")
 """As a buffer of a loss or metric: a module without parameters, which nobody moved."""
+NOT_PASSED: Final = constant("not passed")
+"""Not at all: the module is on the CPU by default, because its creator did not pass on another device."""
 
 
 def attributes_of(source: Value) -> Iterator[Symbol]:
@@ -52,7 +70,9 @@ def how_kept(frame: Frame, owner: Value, name: str, decided: Value) -> Value:
         return NONE
     fields = frame.heap.fields(owner)
     is_moved = SOURCE in fields
-    held = fields.get(attribute(name))
+    held, by_default = fields.get(attribute(name)), fields.get(BY_DEFAULT)
+    if isinstance(by_default, Tuple) and held in (by_default.items[0], CPU):
+        return pack(*by_default.items[1:], NOT_PASSED)
     if isinstance(owner.of.code.lookup(name), Wrapped):
         behind = [
             each for each, value in fields.items() if each.kind == "." and _is_plain(fields, each, value, decided)
@@ -93,6 +113,39 @@ def _moving(frame: Frame, owner: Instance) -> list[Value]:
 
 def _has_parameters(frame: Frame, owner: Instance) -> bool:
     return any(_is_parameter(each) or frame.heap.get(each, DEVICE) is not None for each in _moving(frame, owner))
+
+
+def at_hand(frame: Frame) -> list[Value]:
+    """Return what names and the attributes of objects hold and may name a device: no numbers."""
+    held = [*frame.state.names.values()]
+    for owner in frame.heap.objects():
+        held += [value for field, value in frame.heap.fields(owner).items() if field.kind == "."]
+    return [each for each in held if not isinstance(each, Constant) or isinstance(each.value, str)]
+
+
+def note_default(frame: Frame, made: Instance, init: Body, arguments: Arguments, span: ir.Span) -> None:
+    """Note of a new module that a parameter of its constructor, which the call leaves out, is the CPU by default."""
+    is_open = arguments.spread is not None or arguments.row is not None
+    parameters = () if init.function is None or is_open else init.function.parameters[1:]
+    for position, each in enumerate(parameters):
+        default = frame.engine.default(init, each.name) if each.has_default else UNKNOWN
+        if denoted(default, UNKNOWN) is CPU and arguments.at(position, each.name) is None:
+            known = pack(*dict.fromkeys([denoted(one, UNKNOWN) for one in at_hand(frame)]))
+            where = source(frame.place(span))
+            frame.heap.put(made, BY_DEFAULT, pack(default, where, known))
+
+
+def with_unread(called: Body, arguments: Arguments, result: Tensor) -> Tensor:
+    """Return the result of a call; its source tells which devices the function is given and never reads."""
+    parameters = () if called.function is None else called.function.parameters
+    given = [(each.name, arguments.at(place, each.name)) for place, each in enumerate(parameters)]
+    texts = [
+        (name, parse(one.value)) for name, one in given if isinstance(one, Constant) and isinstance(one.value, str)
+    ]
+    known = [where for name, where in (*given, *texts) if isinstance(where, Device) and is_unread(called.scope, name)]
+    if not known or not isinstance(result.source, Source):
+        return result
+    return tensor(result.device, result.rank, result.owner, pack(result.source, pack(*known), NOT_PASSED))
 
 
 def state_of(frame: Frame, value: Value) -> Value:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from devlint.frontend import ir
+from devlint.inference.requirements.causes import at_hand
 from devlint.inference.requirements.judge import depends_on_caller
 from devlint.inference.requirements.make import operand
 from devlint.inference.state.frame import MOST_PASSED, SOME_TEST, Frame, is_mark
@@ -201,18 +202,14 @@ def pursue(frame: Frame, requirement: Requirement) -> None:
 
 def _knows_device(frame: Frame) -> bool:
     """Whether a name or an attribute of an object holds a device."""
-    held = [*frame.state.names.values()]
-    for owner in frame.heap.objects():
-        held += [value for field, value in frame.heap.fields(owner).items() if field.kind == "."]
-    return any(map(_is_device, held))
+    return any(map(_is_device, at_hand(frame)))
 
 
 def _is_device(value: Value) -> bool:
     if isinstance(value, Term):
         is_choice = value.operator == "ite" and all(map(_is_device, value.arguments[1:]))
         return is_choice or value.operator == "denoted"
-    is_number = isinstance(value, Constant) and not isinstance(value.value, str)
-    return not is_number and isinstance(_where(value), Device)
+    return isinstance(_where(value), Device)
 
 
 def _may_hold(condition: Value) -> bool:

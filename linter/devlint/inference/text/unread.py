@@ -1,4 +1,4 @@
-"""Moved variables of loops that nobody reads: their moves are as good as thrown away."""
+"""What nobody reads: a moved variable of a loop, whose move is as good as thrown away; a parameter."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ def unread_results(scope: ir.Scope) -> frozenset[ir.Span]:
         if isinstance(each, ir.For):
             found.update(_of_loop(each, every))
     return frozenset(found)
+
+
+def is_unread(scope: ir.Scope, name: str) -> bool:
+    """Whether nothing in a scope reads a name."""
+    return not any(_reads(each, name) for each in instructions(scope.body))
 
 
 def _of_loop(loop: ir.For, every: list[ir.Instruction]) -> Iterator[ir.Span]:

@@ -158,6 +158,8 @@ BACKEND: Final = kept("backend")
 """Of the process: the device of the tensors that its process group sends."""
 VISIBLE_DEVICES: Final = kept("visible devices")
 """Of the process: the text of CUDA_VISIBLE_DEVICES."""
+BY_DEFAULT: Final = kept("by default")
+"""Of a new module: the CPU as a default of its constructor, the place of the call, and the devices known there."""
 RUNS_IF: Final = kept("runs if")
 """Of a decorator: a framework skips the decorated test if this does not hold."""
 COMPUTED: Final = attribute("<computed>")

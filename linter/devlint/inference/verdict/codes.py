@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from devlint.inference.requirements.causes import PART, STATE, stored_at
+from devlint.inference.requirements.causes import NOT_PASSED, PART, STATE, stored_at
 from devlint.inference.values.data import (
     DISCARDED,
     DRAWN,
@@ -27,9 +27,10 @@ from devlint.inference.values.data import (
     Finding,
     Place,
 )
+from devlint.inference.values.devices import differ, possible
 from devlint.inference.values.objects import ClassValue
 from devlint.inference.values.tensors import CPU, Device, Source, Tuple
-from devlint.inference.values.terms import Constant, Value
+from devlint.inference.values.terms import NONE, Constant, Value
 
 ARITHMETIC: Final = "DEV101"
 INPUT: Final = "DEV102"
@@ -40,6 +41,7 @@ GENERATOR: Final = "DEV106"
 CPU_ONLY: Final = "DEV107"
 LOSS: Final = "DEV108"
 DISCARDED_MOVE: Final = "DEV203"
+NOT_PASSED_ON: Final = "DEV204"
 OPTIMIZER_STATE: Final = "DEV206"
 DEVICE_IDS: Final = "DEV401"
 COLLECTIVE: Final = "DEV403"
@@ -98,6 +100,8 @@ def place_of(finding: Finding) -> Place:
 def causes_of(finding: Finding) -> Iterator[tuple[str, Place]]:
     """Yield the code and the place of each store that keeps a participant of a finding unregistered."""
     for owner, name, how in _stayed(finding):
+        if how is NOT_PASSED and isinstance(owner, Source):
+            yield NOT_PASSED_ON, owner.place
         place = (
             stored_at(owner.code, str(name.value))
             if isinstance(owner, ClassValue) and isinstance(name, Constant)
@@ -110,6 +114,15 @@ def causes_of(finding: Finding) -> Iterator[tuple[str, Place]]:
 def _stayed(finding: Finding) -> Iterator[tuple[Value, Value, Value]]:
     """Yield the class, the attribute and the way in which a module keeps a participant on the CPU."""
     for one, other in ((finding.one, finding.two), (finding.two, finding.one)):
-        if one.device is CPU and other.device is not CPU and isinstance(one.kept, Tuple):
-            owner, name, how = one.kept.items
-            yield owner, name, how
+        told = one.source if one.kept is NONE else one.kept
+        if one.device is CPU and other.device is not CPU and isinstance(told, Tuple):
+            owner, name, how = told.items
+            known = name.items if isinstance(name, Tuple) else ()
+            if how is not NOT_PASSED or any(
+                _is_there(other.device, where) for each in known for where in possible(each)
+            ):
+                yield owner, name, how
+
+
+def _is_there(where: Value, named: Value) -> bool:
+    return isinstance(named, Device) and not differ(where, named)
