@@ -8,7 +8,7 @@ from devlint.inference.libraries.python import AVAILABLE
 from devlint.inference.libraries.signatures import apply, prove
 from devlint.inference.libraries.table import CallSite, handles
 from devlint.inference.requirements.machines import CUDA as CURRENT_CUDA
-from devlint.inference.requirements.machines import need, starts
+from devlint.inference.requirements.machines import STARTED, hold, need
 from devlint.inference.requirements.make import draw, participant, pin, require
 from devlint.inference.state.containers import elements, one_element
 from devlint.inference.state.frame import Arguments, Frame
@@ -113,7 +113,7 @@ def parameter(call: CallSite) -> Value:
 @handles("torch.cuda.is_available", "torch.accelerator.is_available")
 def is_available(call: CallSite) -> Value:
     """Return whether the machine has an accelerator."""
-    starts(call.frame)
+    hold(call.frame, STARTED)
     return AVAILABLE
 
 

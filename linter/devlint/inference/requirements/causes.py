@@ -34,6 +34,7 @@ from devlint.inference.values.terms import (
     Value,
     attribute,
     constant,
+    is_symbolic,
 )
 
 TENSOR: Final = constant("tensor")
@@ -116,11 +117,12 @@ def _has_parameters(frame: Frame, owner: Instance) -> bool:
 
 
 def at_hand(frame: Frame) -> list[Value]:
-    """Return what names and the attributes of objects hold and may name a device: no numbers."""
+    """Return what names and the attributes of objects hold and may name a device: texts, devices and symbols."""
     held = [*frame.state.names.values()]
     for owner in frame.heap.objects():
         held += [value for field, value in frame.heap.fields(owner).items() if field.kind == "."]
-    return [each for each in held if not isinstance(each, Constant) or isinstance(each.value, str)]
+    texts = [each for each in held if isinstance(each, Constant) and isinstance(each.value, str)]
+    return [*texts, *[each for each in held if isinstance(each, (Device, Alternatives)) or is_symbolic(each)]]
 
 
 def note_default(frame: Frame, made: Instance, init: Body, arguments: Arguments, span: ir.Span) -> None:

@@ -9,7 +9,7 @@ nobody reports it. A function hands its requirements to its callers; an entry de
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from devlint.frontend import ir
 from devlint.inference.requirements.causes import at_hand
@@ -19,10 +19,8 @@ from devlint.inference.state.frame import MOST_PASSED, SOME_TEST, Frame, is_mark
 from devlint.inference.state.where import PROCESS_STATE, device_of, device_of_module, is_module, parts_of, stored
 from devlint.inference.values.data import (
     EXISTS,
-    HAS_DEVICE,
     HOST,
     LOADED,
-    LOADED_THERE,
     NAMED,
     ON_MACHINE,
     SET_IN_TIME,
@@ -32,7 +30,8 @@ from devlint.inference.values.data import (
     Place,
     Requirement,
 )
-from devlint.inference.values.devices import parse, type_of
+from devlint.inference.values.devices import denoted, possible, type_of
+from devlint.inference.values.joins import either
 from devlint.inference.values.objects import Instance, Library
 from devlint.inference.values.tensors import CPU, Alternatives, Device, Tensor, Tuple, device, source
 from devlint.inference.values.terms import (
@@ -65,26 +64,17 @@ MOST_TESTS: Final = 12
 OF_TENSORS: Final = frozenset({"meet", "device_of", "device_of_data"})
 """Operations of terms that give the device of a tensor, which exists."""
 CUDA: Final = device("cuda")
+EMPTY: Final = World({COUNT: constant(0)})
 NOWHERE: Final = Place("", 0, 0)
 NOTHING: Final = Participant(HOST, NO_DEVICE)
 STARTED: Final = root(MARK, "CUDA has started")
 """A condition of an operation behind the start of CUDA."""
-TOLD_ONCE: Final = frozenset({EXISTS, NAMED, HAS_DEVICE})
+TOLD_ONCE: Final = frozenset({EXISTS, NAMED})
 """The requirements that a way keeps once for each device: the first one."""
-ANY_ERROR: Final = frozenset({"Exception", "BaseException"})
-RAISED: Final = {
-    **dict.fromkeys((EXISTS, NAMED, LOADED, LOADED_THERE), ANY_ERROR | {"RuntimeError", "AssertionError"}),
-    HAS_DEVICE: ANY_ERROR | {"AttributeError"},
-}
-"""The errors that tell of a broken requirement, by kind."""
-
-
-class Lack(NamedTuple):
-    """The requirement that a machine or process breaks, the device that it lacks, and whether only some machines do."""
-
-    kind: str
-    where: Value
-    is_of_world: bool
+NO_ATTRIBUTE: Final = constant("")
+"""Names no device: what an object without an attribute `device` gives."""
+RAISED: Final = frozenset("Exception BaseException RuntimeError AssertionError AttributeError".split())
+"""The errors that tell of a broken requirement."""
 
 
 def need(frame: Frame, operation: str, named: Value, span: ir.Span, moved: Value = NONE, kind: str = EXISTS) -> None:
@@ -127,8 +117,8 @@ def _memory(frame: Frame, moved: Value) -> Value:
 
 def need_attribute(frame: Frame, is_there: Value, span: ir.Span) -> None:
     """Record that a value has an attribute `device`, given the answer or the question whether it has."""
-    if is_there is FALSE or depends_on_caller(is_there):
-        demand(frame, HAS_DEVICE, ".device", is_there, span)
+    named = NO_ATTRIBUTE if is_there is FALSE else either(is_there, CPU, NO_ATTRIBUTE)
+    demand(frame, NAMED, ".device", named, span)
 
 
 def set_variable(frame: Frame, name: Value, value: Value, span: ir.Span) -> None:
@@ -140,12 +130,7 @@ def set_variable(frame: Frame, name: Value, value: Value, span: ir.Span) -> None
         frame.heap.put(PROCESS_STATE, VISIBLE_DEVICES, value)
 
 
-def starts(frame: Frame) -> None:
-    """Record that CUDA has started."""
-    _hold(frame, STARTED)
-
-
-def _hold(frame: Frame, mark: Value) -> None:
+def hold(frame: Frame, mark: Value) -> None:
     """Record a mark for all that follows; it is the first condition that the state forgets."""
     if mark not in frame.state.passed:
         frame.state.passed = (mark, *frame.state.passed)[:MOST_PASSED]
@@ -176,8 +161,9 @@ def pursue(frame: Frame, requirement: Requirement) -> None:
     """Keep a requirement for the callers, unless no caller can break it, or another one on the way says the same."""
     kind, (first, goes, visible) = requirement.kind, requirement.participants
     named, conditions = first.subject, tuple([each for each in requirement.conditions if each is not TRUE])
-    if kind == LOADED and _knows_device(frame):
-        kind, requirement = LOADED_THERE, requirement._replace(kind=LOADED_THERE)
+    if kind == LOADED and goes.device is NO_DEVICE:
+        known = [each for each in at_hand(frame) if all(map(_is_device, possible(each)))]
+        goes = goes._replace(device=known[0] if known else NO_DEVICE)
     if frame.in_handler or len(conditions) > MOST_TESTS or FALSE in conditions:
         return
     if kind in (EXISTS, NAMED) and not _may_lack(named):
@@ -189,49 +175,34 @@ def pursue(frame: Frame, requirement: Requirement) -> None:
             return
         if any(not _may_hold(each) for each in conditions):
             return
-    requirement = requirement._replace(conditions=conditions)
-    if _is_open(requirement) or lack(requirement) is not None:
+    requirement = requirement._replace(conditions=conditions, participants=(first, goes, visible))
+    if _is_open(requirement) or broken_there(requirement) is not None:
         short = (first._replace(source=NONE), goes, visible)
         same = requirement._replace(operation="", place=NOWHERE, body="", participants=short, chain=())
         frame.demand(requirement, same if kind in TOLD_ONCE else None)
     if kind in TOLD_ONCE and _is_proven(goes) and set(conditions) <= set(frame.every_test()):
-        _hold(frame, mark)
+        hold(frame, mark)
         if kind == EXISTS and ordinal is not None:
-            _hold(frame, STARTED)
-
-
-def _knows_device(frame: Frame) -> bool:
-    """Whether a name or an attribute of an object holds a device."""
-    return any(map(_is_device, at_hand(frame)))
+            hold(frame, STARTED)
 
 
 def _is_device(value: Value) -> bool:
-    if isinstance(value, Term):
-        is_choice = value.operator == "ite" and all(map(_is_device, value.arguments[1:]))
-        return is_choice or value.operator == "denoted"
-    return isinstance(_where(value), Device)
+    return isinstance(denoted(value, NONE), Device) or (isinstance(value, Term) and value.operator == "denoted")
 
 
 def _may_hold(condition: Value) -> bool:
     """Whether a condition holds for some caller or on some machine, as far as the analysis can tell."""
     if condition is SOME_TEST:
         return False
-    return is_mark(condition) or depends_on_caller(condition) or _speaks_of_machine(condition)
-
-
-def _speaks_of_machine(value: Value) -> bool:
-    if isinstance(value, Term):
-        return any(map(_speaks_of_machine, value.arguments))
-    return value is COUNT
+    return is_mark(condition) or depends_on_caller(condition) or EMPTY.put(condition) is not condition
 
 
 def settle(frame: Frame) -> None:
     """Add a finding for each requirement on the machine that an entry breaks."""
     for requirement in list(frame.requirements.values()):
-        found = lack(requirement) if requirement.kind in ON_MACHINE else None
+        found = broken_there(requirement) if requirement.kind in ON_MACHINE else None
         if found is not None:
-            one = requirement.participants[0]._replace(device=found.where)
-            frame.findings[Finding(requirement._replace(kind=found.kind), one, one, found.is_of_world)] = None
+            frame.findings[found] = None
 
 
 def discharge(frame: Frame, first: int, last: int, caught: Value) -> None:
@@ -246,59 +217,45 @@ def discharge(frame: Frame, first: int, last: int, caught: Value) -> None:
         each.name for each in (caught.items if isinstance(caught, Tuple) else (caught,)) if isinstance(each, Library)
     }
     for each in list(frame.requirements)[first:last]:
-        if caught is UNKNOWN or names & RAISED.get(each.kind, frozenset()):
+        if caught is UNKNOWN or (names & RAISED and each.kind in (EXISTS, NAMED, LOADED)):
             del frame.requirements[each]
 
 
 # --- judging --------------------------------------------------------------------------------------------------
 
 
-def lack(requirement: Requirement) -> Lack | None:
-    """Return the lack in the first world that breaks a requirement on the machine."""
+def broken_there(requirement: Requirement) -> Finding | None:
+    """Return the finding in the first world that breaks a requirement on the machine."""
     named, goes, visible = requirement.participants
     kind, subject = requirement.kind, named.subject
     if not _is_proven(goes):
         return None
-    if kind == HAS_DEVICE:
-        return Lack(kind, NO_DEVICE, False) if subject is FALSE else None
     if kind == SET_IN_TIME:
-        return Lack(kind, NO_DEVICE, True) if STARTED in requirement.conditions else None
+        return _found(requirement, kind, NO_DEVICE, True) if STARTED in requirement.conditions else None
     tests = [each for each in requirement.conditions if each is SOME_TEST or not is_mark(each)]
     left = _number_of(visible.subject)
-    ordinals = sorted(set(_ordinals(subject)))
-    for number in dict.fromkeys([*([] if left is None else [left]), MANY, *ordinals]):
+    for number in dict.fromkeys([*([] if left is None else [left]), MANY, *sorted(set(_ordinals(subject)))]):
         world = World({COUNT: constant(number)})
-        if all(world.truth(each) for each in tests):
-            there = world.put(subject)
-            found = _lacking(kind, there, subject, number, number == left)
-            if found is not None:
-                return found
+        if not all(world.truth(each) for each in tests):
+            continue
+        there = world.put(subject)
+        ordinal, where = _ordinal(there), denoted(there, NO_DEVICE)
+        if isinstance(there, Constant) and where is UNKNOWN:
+            return _found(requirement, NAMED, there, there is not subject)
+        if kind != NAMED and ordinal is not None and ordinal >= number:
+            is_beyond = number == MANY and speaks_of_choices(subject)
+            return _found(requirement, VISIBLE if number == left else NAMED if is_beyond else kind, where, True)
     return None
 
 
-def _lacking(kind: str, there: Value, subject: Value, number: int, is_left: bool) -> Lack | None:
-    """Return the lack in a world with some number of accelerators."""
-    if isinstance(there, Constant) and there is not NONE and _where(there) is UNKNOWN:
-        return Lack(NAMED, there, there is not subject)
-    ordinal = _ordinal(there)
-    if kind == NAMED or ordinal is None or ordinal < number:
-        return None
-    is_beyond = number == MANY and speaks_of_choices(subject)
-    return Lack(VISIBLE if is_left else NAMED if is_beyond else kind, _where(there), True)
-
-
-def _where(value: Value) -> Value:
-    """Return the device that a value names; unknown, if it names none."""
-    if isinstance(value, Constant):
-        if isinstance(value.value, str):
-            return parse(value.value)
-        return device(f"cuda:{value.value}") if type(value.value) is int and value.value >= 0 else UNKNOWN
-    return value if isinstance(value, Device) else NO_DEVICE
+def _found(requirement: Requirement, kind: str, where: Value, is_of_world: bool) -> Finding:
+    one = requirement.participants[0]._replace(device=where)
+    return Finding(requirement._replace(kind=kind), one, one, is_of_world)
 
 
 def _ordinal(value: Value) -> int | None:
     """Return the number of the CUDA device that a value names, 0 for the current one; None if it names no such one."""
-    where = _where(value)
+    where = denoted(value, NO_DEVICE)
     if not isinstance(where, Device) or type_of(where.name) != "cuda":
         return None
     return int(where.name.partition(":")[2] or 0)
@@ -325,7 +282,7 @@ def _number_of(visible: Value) -> int | None:
 def _may_lack(value: Value) -> bool:
     """Whether a machine may lack the device that a value names, as far as anybody in the project decides it."""
     if isinstance(value, Constant):
-        return type(value.value) in (str, int) and _where(value) is not CPU
+        return type(value.value) in (str, int) and denoted(value, NONE) is not CPU
     if isinstance(value, Device):
         return type_of(value.name) == "cuda"
     if isinstance(value, Alternatives):

@@ -107,17 +107,13 @@ NAMED: Final = "named"
 """A text or number names a device, which the machine need not have."""
 LOADED: Final = "loaded"
 """The machine has the device from which the tensors of a file were saved."""
-LOADED_THERE: Final = "loaded there"
-"""The same, in a program that knows its own device."""
 SET_IN_TIME: Final = "set in time"
 """CUDA has not started, so that a change of CUDA_VISIBLE_DEVICES has an effect."""
-HAS_DEVICE: Final = "has device"
-"""A module has an attribute `device`."""
 VISIBLE: Final = "visible"
 """CUDA_VISIBLE_DEVICES does not hide the device that an operation names."""
-ON_MACHINE: Final = frozenset({EXISTS, NAMED, LOADED, LOADED_THERE, SET_IN_TIME, HAS_DEVICE, VISIBLE})
-"""Requirements on the machine and the process. Their participants: the named device, the moved value, the text of
-CUDA_VISIBLE_DEVICES."""
+ON_MACHINE: Final = frozenset({EXISTS, NAMED, LOADED, SET_IN_TIME, VISIBLE})
+"""Requirements on the machine and the process. Their participants: the named device; the moved value, or a device that
+the program of a load knows; the text of CUDA_VISIBLE_DEVICES."""
 
 LONGEST_CHAIN: Final = 8
 MOST_CONDITIONS: Final = 5

@@ -7,6 +7,7 @@ from typing import Final
 from devlint.diagnostics import Certainty
 from devlint.inference.entries.clients import is_of_input
 from devlint.inference.values.data import LOADED, OF_METHOD, OF_MODULE, ON_HOST, PROGRAM, TAKES_CPU, Finding
+from devlint.inference.values.terms import NO_DEVICE
 
 CERTAIN: Final = "certain"
 """A program raises on each path that gets to the operation, whatever the machine."""
@@ -25,7 +26,7 @@ CERTAINTIES: Final = {CERTAIN: Certainty.CERTAIN, ON_ACCELERATOR: Certainty.ON_A
 
 def level_of(finding: Finding) -> str:
     """Return the level of a finding, one of LEVELS."""
-    if finding.requirement.kind == LOADED:
+    if finding.requirement.kind == LOADED and finding.requirement.participants[1].device is NO_DEVICE:
         return POSSIBLE
     if finding.entry == PROGRAM:
         return ON_ACCELERATOR if finding.is_of_world else CERTAIN
