@@ -245,7 +245,8 @@ class _Workplace:
     def inference(self) -> Inference:
         from devlint.inference import Inference
 
-        return Inference(self.project, signatures=self.configuration.signatures, watches=self.observing)
+        configuration = self.configuration
+        return Inference(self.project, configuration.signatures, configuration.devices, watches=self.observing)
 
     @cached_property
     def selection(self) -> Selection:

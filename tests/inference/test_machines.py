@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 
 import pytest
+from devlint.engine import run
 from devlint.inference import check_text
+from devlint.inspector import load_tools
+from devlint.settings import Settings
 
 PROGRAMS = {
     "a caller names the device": """
@@ -136,3 +140,24 @@ def test_a_missing_device_is_reported_where_it_is_named(text: str) -> None:
     lines = [(number, line.partition("  # ")[2]) for number, line in enumerate(program.split("\n"), 1)]
     expected = [f"{number}: {code}" for number, code in lines if code]
     assert [" ".join(told.split(" ")[:2]) for told in check_text(program, "3")] == expected
+
+
+@pytest.mark.parametrize(("devices", "expected"), [("0", [5, 6, 7]), ("1", [6]), ("2", []), (None, [5, 6])])
+def test_a_configuration_states_the_devices_of_the_machine(
+    devices: str | None, expected: list[int], tmp_path: Path
+) -> None:
+    file = tmp_path / "program.py"
+    text = """
+        import torch
+        if torch.cuda.is_available():
+            torch.ones(3, device="cuda:0")
+        torch.ones(3, device="cuda:0")
+        torch.ones(3, device="cuda:1")
+        torch.zeros(3).to(f"cuda:{torch.cuda.device_count() - 1}")
+        """
+    file.write_text(textwrap.dedent(text))
+    stated = "" if devices is None else f"devices = {devices}\n"
+    (tmp_path / "devlint.toml").write_text(stated)
+    settings = Settings((str(file),), select=("DEV3",), engine="inference", jobs=1)
+    found = run(settings, load=load_tools).outcome.diagnostics
+    assert [one.place.line for one in found] == expected

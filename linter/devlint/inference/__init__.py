@@ -59,19 +59,23 @@ class Inference:
     Args:
         project: finds and reads the files; imports are resolved in it.
         signatures: stub files with device signatures of the project's own wrappers.
+        devices: how many CUDA devices the machine has; None: any number.
         watches: keep the values of all expressions, for `seen`.
 
     Raises:
         CatalogueError: a signature cannot be understood.
     """
 
-    def __init__(self, project: Project, signatures: Sequence[Path] = (), *, watches: bool = False) -> None:
+    def __init__(
+        self, project: Project, signatures: Sequence[Path] = (), devices: int | None = None, *, watches: bool = False
+    ) -> None:
         from devlint.inference.execute.claims import Claims
         from devlint.inference.solve import Solver
 
         self._project = project
         self._claims = Claims() if watches else None
         self._solver = Solver(project, catalogue.load(signatures), self._claims)
+        self._solver.devices = devices
 
     def diagnostics(
         self, source: Source, names: Mapping[str, str], least: Certainty = Certainty.ON_ACCELERATOR

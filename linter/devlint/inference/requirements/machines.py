@@ -176,7 +176,7 @@ def pursue(frame: Frame, requirement: Requirement) -> None:
         if any(not _may_hold(each) for each in conditions):
             return
     requirement = requirement._replace(conditions=conditions, participants=(first, goes, visible))
-    if _is_open(requirement) or broken_there(requirement) is not None:
+    if _is_open(requirement) or broken_there(requirement, frame.engine.devices) is not None:
         short = (first._replace(source=NONE), goes, visible)
         same = requirement._replace(operation="", place=NOWHERE, body="", participants=short, chain=())
         frame.demand(requirement, same if kind in TOLD_ONCE else None)
@@ -200,7 +200,7 @@ def _may_hold(condition: Value) -> bool:
 def settle(frame: Frame) -> None:
     """Add a finding for each requirement on the machine that an entry breaks."""
     for requirement in list(frame.requirements.values()):
-        found = broken_there(requirement) if requirement.kind in ON_MACHINE else None
+        found = broken_there(requirement, frame.engine.devices) if requirement.kind in ON_MACHINE else None
         if found is not None:
             frame.findings[found] = None
 
@@ -224,8 +224,8 @@ def discharge(frame: Frame, first: int, last: int, caught: Value) -> None:
 # --- judging --------------------------------------------------------------------------------------------------
 
 
-def broken_there(requirement: Requirement) -> Finding | None:
-    """Return the finding in the first world that breaks a requirement on the machine."""
+def broken_there(requirement: Requirement, devices: int | None) -> Finding | None:
+    """Return the finding in the first world that breaks a requirement on the machine, which may have known devices."""
     named, goes, visible = requirement.participants
     kind, subject = requirement.kind, named.subject
     if not _is_proven(goes):
@@ -233,8 +233,9 @@ def broken_there(requirement: Requirement) -> Finding | None:
     if kind == SET_IN_TIME:
         return _found(requirement, kind, NO_DEVICE, True) if STARTED in requirement.conditions else None
     tests = [each for each in requirement.conditions if each is SOME_TEST or not is_mark(each)]
-    left = _number_of(visible.subject)
-    for number in dict.fromkeys([*([] if left is None else [left]), MANY, *sorted(set(_ordinals(subject)))]):
+    left, most = _number_of(visible.subject), MANY if devices is None else devices
+    fewer = sorted(set(_ordinals(subject))) if devices is None else []
+    for number in dict.fromkeys([*([] if left is None else [left]), most, *fewer]):
         world = World({COUNT: constant(number)})
         if not all(world.truth(each) for each in tests):
             continue
@@ -243,7 +244,7 @@ def broken_there(requirement: Requirement) -> Finding | None:
         if isinstance(there, Constant) and where is UNKNOWN:
             return _found(requirement, NAMED, there, there is not subject)
         if kind != NAMED and ordinal is not None and ordinal >= number:
-            is_beyond = number == MANY and speaks_of_choices(subject)
+            is_beyond = number == most and speaks_of_choices(subject)
             return _found(requirement, VISIBLE if number == left else NAMED if is_beyond else kind, where, True)
     return None
 

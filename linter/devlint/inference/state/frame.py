@@ -204,6 +204,7 @@ class Engine:
         changes_current: whether some code of the project changes the current CUDA device.
         demand: what the project's own code calls, makes, moves and hands over.
         options: the defaults of the options of each parser by name; UNKNOWN for an option that is added twice.
+        devices: how many CUDA devices the machine has; None: any number.
     """
 
     def __init__(self, stubs: Stubs, recorder: Recorder | None = None) -> None:
@@ -214,6 +215,7 @@ class Engine:
         self.changes_current = False
         self.demand = Demand()
         self.options: dict[Value, dict[str, Value]] = {}
+        self.devices: int | None = None
 
     def call(self, frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> Value:
         """Execute a call and return its result."""
