@@ -98,6 +98,8 @@ def either(test: Value, then: Value, orelse: Value) -> Value:
         return join(then, orelse)
     if then is TRUE and orelse is FALSE:
         return test
+    if then is FALSE and orelse is TRUE:
+        return test.arguments[0] if isinstance(test, Term) and test.operator == "not" else term("not", test)
     chosen = term("ite", test, then, orelse)
     return join(then, orelse) if chosen is UNKNOWN else chosen
 
