@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from devlint.inference.libraries.containers import views
+from devlint.inference.libraries.containers import append_, extend, insert, views
 from devlint.inference.libraries.table import CallSite, handles
 from devlint.inference.requirements.causes import STATE
 from devlint.inference.requirements.make import participant, require
@@ -19,7 +19,6 @@ from devlint.inference.values.tensors import Tensor, pack, row, tensor
 from devlint.inference.values.terms import (
     COMPUTED,
     ELEMENT,
-    ITEMS,
     MAPPING,
     NO_DEVICE,
     NONE,
@@ -86,36 +85,30 @@ def register(call: CallSite) -> Value:
 # --- containers -----------------------------------------------------------------------------------------------
 
 
-@handles(*CONTAINERS)
+@handles(*CONTAINERS, *[f"{name}:__init__" for name in CONTAINERS])
 def container(call: CallSite) -> Value:
-    """Return a new container of modules or parameters."""
-    made = call.frame.make(MODULE, call.span, call.frame.engine.stubs.named(call.name))
-    return fill_container(call, made, call.name)
-
-
-@handles(*[f"{name}:__init__" for name in CONTAINERS])
-def initialize_container(call: CallSite) -> Value:
-    """Fill the container that an object of a class of the project is."""
-    fill_container(call, call.receiver, call.of)
-    return NONE
-
-
-def fill_container(call: CallSite, made: Value, name: str) -> Value:
-    """Put the arguments of a constructor into a container."""
-    frame, first = call.frame, call.given(0, "modules")
+    """Return a new container of modules or parameters; or fill the one that an object of the project is."""
+    frame, name, first = call.frame, call.of or call.name, call.given(0, "modules")
+    made = call.receiver if call.of else frame.make(MODULE, call.span, frame.engine.stubs.named(name))
     if name in MAPPINGS:
         frame.heap.put(made, MAPPING, row(NONE) if first is None else content(frame, first))
-    elif name == SEQUENTIAL:
-        _fill_sequential(call, made)
-    elif first is None:
-        frame.heap.put(made, ITEMS, pack())
     else:
-        found = elements(frame, first)
-        more = [frame.engine.iterated(frame, first, call.span)] if found is None else list(found)
-        if name.endswith("ParameterList"):
-            more = [_as_parameter(each) for each in more]
-        fill(frame, made, more, found is not None)
-    return made
+        fill(frame, made, *_parts(call, name, first))
+    return NONE if call.of else made
+
+
+def _parts(call: CallSite, name: str, first: Value | None) -> tuple[list[Value], bool]:
+    """Return the modules or parameters in the arguments of a constructor, and whether each is there once."""
+    frame, given, spread = call.frame, call.arguments.positional, call.arguments.spread
+    if name == SEQUENTIAL and len(given) == 1 and isinstance(first, Instance) and first.kind == DICT:
+        known = keys(frame, first)
+        return ([any_value(frame, first)], False) if known is None else ([each for _, each in known], True)
+    if name == SEQUENTIAL:
+        return [*given, *([] if spread is None else [one_element(frame, spread)])], spread is None
+    found = () if first is None else elements(frame, first)
+    parts = [frame.engine.iterated(frame, first or NONE, call.span)] if found is None else list(found)
+    is_parameters = name.endswith("ParameterList")
+    return [_as_parameter(each) if is_parameters else each for each in parts], found is not None
 
 
 def _as_parameter(value: Value) -> Value:
@@ -125,31 +118,13 @@ def _as_parameter(value: Value) -> Value:
     return value
 
 
-def _fill_sequential(call: CallSite, made: Value) -> None:
-    frame, given = call.frame, call.arguments.positional
-    only = given[0] if len(given) == 1 else None
-    if isinstance(only, Instance) and only.kind == DICT:
-        known = keys(frame, only)
-        if known is not None:
-            fill(frame, made, [value for _, value in known], True)
-        else:
-            frame.heap.put(made, ELEMENT, any_value(frame, only))
-    elif call.arguments.spread is not None:
-        fill(frame, made, [*given, one_element(frame, call.arguments.spread)], False)
-    else:
-        fill(frame, made, given, True)
+ADDING: Final = {"append": append_, "extend": extend, "insert": insert}
 
 
-@handles(*[f"{name}:{verb}" for name in (SEQUENTIAL, *LISTS) for verb in ("append", "extend", "insert")])
-def append_(call: CallSite) -> Value:
-    """Add modules to a container."""
-    frame = call.frame
-    if call.name == "extend":
-        source = call.argument(0, "modules")
-        found = elements(frame, source)
-        append(frame, call.receiver, (one_element(frame, source),) if found is None else found)
-    else:
-        append(frame, call.receiver, (call.arguments.positional[-1] if call.arguments.positional else UNKNOWN,))
+@handles(*[f"{name}:{verb}" for name in (SEQUENTIAL, *LISTS) for verb in ADDING])
+def add(call: CallSite) -> Value:
+    """Add modules to a container, as to a list."""
+    ADDING[call.name](call)
     return NONE if call.name == "insert" and call.of != SEQUENTIAL else call.receiver
 
 

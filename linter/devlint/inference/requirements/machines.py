@@ -106,13 +106,12 @@ def _binding(frame: Frame, named: Value, span: ir.Span) -> Value:
 
 def _memory(frame: Frame, moved: Value) -> Value:
     """Return the device of a moved value; of a symbol, that of a part that the body has stored in it."""
-    if is_module(moved):
-        return device_of_module(frame, moved)
-    for part in parts_of(frame, moved) if isinstance(moved, (Root, Symbol)) else ():
-        where = device_of_module(frame, part) if is_module(part) else device_of(frame, part)
+    where: Value = NO_DEVICE
+    for each in (*(parts_of(frame, moved) if isinstance(moved, (Root, Symbol)) else ()), moved):
+        where = device_of_module(frame, each) if is_module(each) else device_of(frame, each)
         if where not in (NO_DEVICE, UNKNOWN):
-            return where
-    return device_of(frame, moved)
+            break
+    return where
 
 
 def need_attribute(frame: Frame, is_there: Value, span: ir.Span) -> None:
