@@ -466,3 +466,58 @@ class FileFacts:
     environment: tuple[tuple[int, str, str], ...] = ()
     occurrences: tuple[Occurrence, ...] = ()
     elsewhere: tuple[Anchored, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two values of a broken requirement.
+
+    Attributes:
+        name: as the text names it, shortened; "" for a value that is no operand in the text.
+        place: where the operation names it; None likewise.
+        where: its device in words: "the CPU", "the GPU", "cuda:1"; "" for none.
+        decided, how: the place that decided its device, if one did, and what it does: "moved", "created" or "".
+        is_module: it is a module, and not a tensor.
+    """
+
+    name: str
+    place: Place | None
+    where: str
+    decided: Place | None = None
+    how: str = ""
+    is_module: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A requirement that is broken: what an operation needs, and the value to change.
+
+    Attributes:
+        code: of the rule.
+        operation: as the text names it: `+`, `F.cross_entropy`, `table[…]`.
+        call: the text of the operation, shortened: `net(x)`, `x.to(…)`.
+        place: of the operation; for a device that is bound to a name, of the binding.
+        culprit: the value to change.
+        other: the value beside it; without a name, if the operation itself asks for a device.
+        level: "certain", "on-accelerator", "likely" or "possible".
+        attribute: the attribute that keeps the culprit unregistered, as `self.scale`; "" for none.
+        calls: those that lead to the operation, outermost first.
+    """
+
+    code: str
+    operation: str
+    call: str
+    place: Place
+    culprit: Side
+    other: Side
+    level: str
+    attribute: str = ""
+    calls: tuple[Place, ...] = ()
+
+    @property
+    def fails(self) -> str:
+        """The verb of a headline, which shows the level, with the machine on which the operation fails."""
+        verb = {"likely": "likely fails", "possible": "may fail"}.get(self.level, "fails")
+        are_two_gpus = "CPU" not in self.culprit.where + self.other.where
+        machine = "" if self.level == "certain" else " with two GPUs" if are_two_gpus else " on a GPU"
+        return verb + machine

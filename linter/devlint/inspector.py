@@ -27,6 +27,7 @@ from devlint.discovery import members_of
 from devlint.errors import DevlintError, LimitError, SourceError
 from devlint.project import Project, Source, display_path
 from devlint.records import dataclass
+from devlint.registry import rule_of
 from devlint.selection import Rules, Selection, select_rules, selectors
 from devlint.settings import Configuration, Settings
 from devlint.shown_by_calls import at_its_call, once
@@ -117,7 +118,6 @@ def tools(rules: Rules) -> Tools:
 
     def check(source: Source, facts: FileFacts, busy: Rules) -> list[Diagnostic]:
         from devlint.frontend.concrete import check
-        from devlint.registry import rule_of
 
         return check(source.text, source.display, facts, [rule_of(rule) for rule in busy], trees(), source.cells)
 
@@ -126,8 +126,6 @@ def tools(rules: Rules) -> Tools:
 
 def texts_of(rules: Rules, codes: Collection[str]) -> dict[str, RuleText]:
     """Return the texts of the rules with these codes, by code."""
-    from devlint.registry import rule_of
-
     return {rule.code: rule_of(rule).text() for rule in rules if rule.code in codes}
 
 
@@ -428,8 +426,9 @@ class Inspector:
         phase = "analysis"
         try:
             if self._settings.engine == "inference":
-                names = {rule.code: rule.name for rule in place.selection.rules_for(source.path)}
-                told = place.inference.diagnostics(source, names, place.least)
+                rules = {rule.code: rule for rule in place.selection.rules_for(source.path)}
+                found_there = place.inference.broken(source, place.least)
+                told = [rule_of(rules[one.code]).told(one) for one in found_there if one.code in rules]
                 if place.observing:
                     place.facts(source)
                 return self._settled(place, source, told, FileResult(display, digest=source.digest))

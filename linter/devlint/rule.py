@@ -16,7 +16,7 @@ from devlint.addresses import page_of
 from devlint.declarations import Declaration
 from devlint.diagnostics import Cause, Certainty, Diagnostic, Fix, Label, Place, Related, RuleText, Severity
 from devlint.errors import RuleError
-from devlint.facts import Anchored, Fact, FileFacts
+from devlint.facts import Anchored, Broken, Fact, FileFacts
 from devlint.frontend.pieces import Tree
 from devlint.records import dataclass
 from devlint.sources.program import Cell
@@ -40,6 +40,9 @@ HEADINGS = (
     "PyTorch says",
 )
 """The headings of a rule's docstring, in this order."""
+
+
+_CERTAINTIES = {each.value: each for each in Certainty}
 
 
 def kebab(name: str) -> str:
@@ -177,6 +180,28 @@ class Rule(cst.BatchableCSTVisitor):
             description=" ".join(cls.sections().get(DOCUMENTED, "").split()) or cls.summary(),
             opt_in=cls.opt_in,
             page=cls.page(),
+        )
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report: what fails, when and why; names one culprit, the value to change."""
+        return f"`{broken.operation}` {broken.fails}"
+
+    @classmethod
+    def told(cls, broken: Broken) -> Diagnostic:
+        """Return the report of a broken requirement."""
+        sides = [each for each in (broken.culprit, broken.other) if each.place is not None and each.where]
+        steps = {each.decided: each.how for each in (broken.culprit, broken.other) if each.decided is not None}
+        return Diagnostic(
+            cls.code,
+            cls.name,
+            cls.severity,
+            _CERTAINTIES.get(broken.level, Certainty.POSSIBLE),
+            cls.headline(broken),
+            broken.place,
+            labels=tuple([Label(each.place, f"on {each.where}") for each in sides if each.place is not None]),
+            related=tuple([Related(place, f"{how} here" if how else "decided here") for place, how in steps.items()]),
+            calls=broken.calls,
         )
 
     @classmethod

@@ -7,6 +7,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import BackendMismatch
 from devlint.rule import OperationRule
 
+from devlint_rules.support.headlines import Broken
 from devlint_rules.support.messages import in_words, quoted, story
 
 
@@ -55,6 +56,11 @@ class CollectiveOnBackendWithoutDevice(OperationRule):
     severity = Severity.ERROR
     since = "0.1.0"
     wants = (BackendMismatch,)
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report."""
+        return f"{quoted(broken.operation)} {broken.fails}: its backend cannot send a tensor on {broken.culprit.where}"
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports what the backend cannot reach at the node."""

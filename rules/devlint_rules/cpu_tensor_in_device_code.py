@@ -6,6 +6,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import ConflictKind
 
 from devlint_rules.support.conflict_rule import ConflictRule
+from devlint_rules.support.headlines import Broken, named, quoted
 
 
 class CpuTensorInDeviceCode(ConflictRule):
@@ -67,3 +68,9 @@ class CpuTensorInDeviceCode(ConflictRule):
     severity = Severity.ERROR
     since = "0.1.0"
     kind = ConflictKind.CPU_MEETS_SYMBOLIC
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report."""
+        how = "created on" if broken.culprit.how == "created" else "on"
+        return f"{quoted(broken.operation)} {broken.fails}: {named(broken.culprit)} is always {how} the CPU"

@@ -7,6 +7,7 @@ from devlint.diagnostics import Edit, Fix, Place, Safety, Severity
 from devlint.domain.device import CPU
 from devlint.facts import ParallelMisuse, ParallelProblem
 
+from devlint_rules.support.headlines import Broken
 from devlint_rules.support.messages import index_of, quoted, story
 from devlint_rules.support.moves.wrappers import device_ids, module_moved
 from devlint_rules.support.program_device import devices_in_reach
@@ -72,6 +73,14 @@ class DataParallelDeviceIds(SurroundedRule):
     severity = Severity.ERROR
     since = "0.1.0"
     wants = (ParallelMisuse,)
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report."""
+        where, needed = broken.culprit.where, broken.other.where
+        if "nowhere" in (where, needed):
+            return f"{quoted(broken.call)} {broken.fails}: its ids are not those of one device each"
+        return f"{quoted(broken.call)} {broken.fails}: the module is on {where}, not {needed}"
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the misuses of a parallel wrapper at the node."""

@@ -7,6 +7,7 @@ from devlint.diagnostics import Certainty, Related, Severity
 from devlint.facts import IgnoredDevice, UnforwardedDevice
 from devlint.rule import OperationRule
 
+from devlint_rules.support.headlines import Broken
 from devlint_rules.support.messages import in_words, quoted
 
 
@@ -86,6 +87,11 @@ class DeviceArgumentIgnored(OperationRule):
     severity = Severity.WARNING
     since = "0.1.0"
     wants = (UnforwardedDevice, IgnoredDevice)
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report."""
+        return f"{quoted(broken.call)} stays on the CPU: a device that is at hand is not passed on"
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the constructions at the node, and the uses of another device."""

@@ -7,6 +7,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import Conflict, ConflictKind, PinnedDeviceTensor
 
 from devlint_rules.support.conflict_rule import ConflictRule
+from devlint_rules.support.headlines import Broken, named, quoted
 
 
 class DeviceTensorForCpuArgument(ConflictRule):
@@ -54,6 +55,11 @@ class DeviceTensorForCpuArgument(ConflictRule):
     severity = Severity.ERROR
     since = "0.1.0"
     kind = ConflictKind.CPU_ARGUMENT
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report."""
+        return f"{quoted(broken.operation)} {broken.fails}: {named(broken.culprit)} must be on the CPU"
 
     def is_for_another_rule(self, node: cst.CSTNode, conflict: Conflict) -> bool:
         """`pin-device-tensor` reports the creation of a pinned tensor: `torch.ones(3, device=…, pin_memory=True)`."""

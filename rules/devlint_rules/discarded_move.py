@@ -9,6 +9,7 @@ from devlint.diagnostics import Certainty, Place, Safety, Severity
 from devlint.domain.device import Concrete, UnknownDevice
 from devlint.facts import DiscardedMove as DiscardedMoveFact
 
+from devlint_rules.support.headlines import Broken
 from devlint_rules.support.messages import in_words, quoted, story
 from devlint_rules.support.moves.device_text import is_addressable
 from devlint_rules.support.scopes import SurroundedRule
@@ -66,6 +67,11 @@ class DiscardedMove(SurroundedRule):
     severity = Severity.ERROR
     since = "0.1.0"
     wants = (DiscardedMoveFact,)
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report."""
+        return f"{quoted(broken.call)} has no effect: its result is thrown away"
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the discarded moves at the node."""

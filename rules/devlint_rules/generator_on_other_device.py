@@ -6,6 +6,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import ConflictKind
 
 from devlint_rules.support.conflict_rule import ConflictRule
+from devlint_rules.support.headlines import Broken, quoted
 
 
 class GeneratorOnOtherDevice(ConflictRule):
@@ -48,3 +49,8 @@ class GeneratorOnOtherDevice(ConflictRule):
     severity = Severity.ERROR
     since = "0.1.0"
     kind = ConflictKind.GENERATOR
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report."""
+        return f"{quoted(broken.operation)} {broken.fails}: its generator is on {broken.culprit.where}"

@@ -6,6 +6,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import ConflictKind
 
 from devlint_rules.support.conflict_rule import ConflictRule
+from devlint_rules.support.headlines import Broken, quoted
 
 
 class HostAccessOfDeviceTensor(ConflictRule):
@@ -57,3 +58,8 @@ class HostAccessOfDeviceTensor(ConflictRule):
     since = "0.1.0"
     kind = ConflictKind.HOST
     possible = False
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report."""
+        return f"{quoted(broken.call)} {broken.fails}: it reads CPU memory only"

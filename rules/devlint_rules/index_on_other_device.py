@@ -6,6 +6,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import ConflictKind
 
 from devlint_rules.support.conflict_rule import ConflictRule
+from devlint_rules.support.headlines import Broken, named, quoted
 
 
 class IndexOnOtherDevice(ConflictRule):
@@ -53,3 +54,8 @@ class IndexOnOtherDevice(ConflictRule):
     since = "0.1.0"
     kind = ConflictKind.INDEX
     possible = False
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report."""
+        return f"{quoted(broken.operation)} {broken.fails}: {named(broken.culprit)} is on {broken.culprit.where}"

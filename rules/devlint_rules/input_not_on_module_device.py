@@ -6,6 +6,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import ConflictKind
 
 from devlint_rules.support.conflict_rule import ConflictRule
+from devlint_rules.support.headlines import Broken, named, quoted
 
 
 class InputNotOnModuleDevice(ConflictRule):
@@ -52,3 +53,8 @@ class InputNotOnModuleDevice(ConflictRule):
     severity = Severity.ERROR
     since = "0.1.0"
     kind = ConflictKind.MODULE_INPUT
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report."""
+        return f"{quoted(broken.call)} {broken.fails}: {named(broken.culprit)} is not moved"

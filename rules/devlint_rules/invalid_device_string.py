@@ -7,6 +7,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import InvalidDevice
 from devlint.rule import OperationRule
 
+from devlint_rules.support.headlines import Broken
 from devlint_rules.support.messages import quoted
 
 
@@ -48,6 +49,13 @@ class InvalidDeviceString(OperationRule):
     severity = Severity.ERROR
     since = "0.1.0"
     wants = (InvalidDevice,)
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report."""
+        if not broken.culprit.where:
+            return f"{quoted(broken.call)} does not exist: modules have no `device`"
+        return f"`{broken.culprit.where!r}` is not a device: a device is one type and one number"
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the invalid devices at the node."""

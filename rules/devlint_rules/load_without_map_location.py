@@ -8,6 +8,7 @@ from devlint.facts import UnmappedLoad
 from devlint.rule import OperationRule
 from devlint.syntax import Syntax
 
+from devlint_rules.support.headlines import Broken
 from devlint_rules.support.messages import quoted
 
 
@@ -62,6 +63,11 @@ class LoadWithoutMapLocation(OperationRule):
     opt_in = True
     since = "0.1.0"
     wants = (UnmappedLoad,)
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report."""
+        return f"{quoted(broken.operation)} fails without a GPU if the file was saved on one"
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the unmapped loads at the node."""

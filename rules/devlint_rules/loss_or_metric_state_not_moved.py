@@ -6,6 +6,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import ConflictKind
 
 from devlint_rules.support.conflict_rule import ConflictRule
+from devlint_rules.support.headlines import Broken, quoted
 
 
 class LossOrMetricStateNotMoved(ConflictRule):
@@ -54,3 +55,8 @@ class LossOrMetricStateNotMoved(ConflictRule):
     severity = Severity.ERROR
     since = "0.1.0"
     kind = ConflictKind.CRITERION_STATE
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report."""
+        return f"{quoted(broken.call)} {broken.fails}: its weights stay on the CPU"

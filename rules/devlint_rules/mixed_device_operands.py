@@ -6,6 +6,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import ConflictKind
 
 from devlint_rules.support.conflict_rule import ConflictRule
+from devlint_rules.support.headlines import Broken, named, quoted
 
 
 class MixedDeviceOperands(ConflictRule):
@@ -48,3 +49,14 @@ class MixedDeviceOperands(ConflictRule):
     severity = Severity.ERROR
     since = "0.1.0"
     kind = ConflictKind.OPERANDS
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report."""
+        culprit, other = broken.culprit, broken.other
+        start = f"{quoted(broken.operation)} {broken.fails}"
+        if "the CPU" not in (culprit.where, other.where):
+            return f"{start}: {named(culprit)} is on {culprit.where}, {named(other)} on {other.where}"
+        if culprit.how == "moved" or not culprit.name:
+            return f"{start}: {named(culprit)} is on {culprit.where}"
+        return f"{start}: {named(culprit)} is not moved"

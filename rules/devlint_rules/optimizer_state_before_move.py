@@ -9,6 +9,7 @@ from devlint.diagnostics import Place, Severity
 from devlint.facts import StaleOptimizer, Step
 from devlint.rule import OperationRule
 
+from devlint_rules.support.headlines import Broken
 from devlint_rules.support.messages import in_words, quoted, story
 
 
@@ -61,6 +62,11 @@ class OptimizerStateBeforeMove(OperationRule):
     severity = Severity.WARNING
     since = "0.1.0"
     wants = (StaleOptimizer,)
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report."""
+        return f"{quoted(broken.call)} {broken.fails}: its state is still on {broken.culprit.where}"
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the steps at the node."""

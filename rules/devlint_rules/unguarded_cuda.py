@@ -7,6 +7,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import Spelling, UncheckedDevice
 
 from devlint_rules.support.availability import advised, checked
+from devlint_rules.support.headlines import Broken
 from devlint_rules.support.messages import index_of, quoted, used_here
 from devlint_rules.support.scopes import SurroundedRule
 
@@ -64,6 +65,12 @@ class UnguardedCuda(SurroundedRule):
     severity = Severity.WARNING
     since = "0.1.0"
     wants = (UncheckedDevice,)
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report."""
+        written = f'{broken.call} = "{broken.culprit.where}"' if broken.call.isidentifier() else broken.call
+        return f"{quoted(written)} fails on a machine without an NVIDIA GPU"
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the uses of a CUDA device without an index at the node."""

@@ -7,6 +7,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import LostIndex, UncheckedDevice
 
 from devlint_rules.support.availability import checked
+from devlint_rules.support.headlines import Broken
 from devlint_rules.support.messages import in_words, index_of, quoted, story, used_here
 from devlint_rules.support.scopes import SurroundedRule
 
@@ -58,6 +59,14 @@ class UnguardedCudaIndex(SurroundedRule):
     severity = Severity.WARNING
     since = "0.1.0"
     wants = (UncheckedDevice, LostIndex)
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report."""
+        where = broken.culprit.where
+        lacks = "fewer than two GPUs" if where.endswith(":1") else "fewer GPUs"
+        lacks = "without a GPU" if where.endswith(":0") else f"with {lacks}"
+        return f"{quoted(where)} is hard-coded: fails {lacks}"
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the uses of a CUDA device with an index at the node."""

@@ -8,6 +8,7 @@ from devlint.facts import UnregisteredMembers
 from devlint.fixes.placing import named
 
 from devlint_rules.support.class_usage import MODULE_ATTRIBUTES, assigned, literal_keys
+from devlint_rules.support.headlines import Broken
 from devlint_rules.support.messages import quoted
 from devlint_rules.support.scopes import SurroundedRule
 
@@ -87,6 +88,11 @@ class UnregisteredSubmodules(SurroundedRule):
     severity = Severity.WARNING
     since = "0.1.0"
     wants = (UnregisteredMembers,)
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report."""
+        return f"the layers in {quoted(broken.attribute)} do not move with the model"
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the containers that are stored at the node."""

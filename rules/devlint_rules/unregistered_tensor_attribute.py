@@ -8,6 +8,7 @@ from devlint.domain.device import CPU
 from devlint.facts import LeftBehind
 
 from devlint_rules.support.class_usage import derives_from_module
+from devlint_rules.support.headlines import Broken
 from devlint_rules.support.messages import in_words, quoted
 from devlint_rules.support.moves.buffers import ADVICE, as_buffer
 from devlint_rules.support.scopes import SurroundedRule
@@ -74,6 +75,11 @@ class UnregisteredTensorAttribute(SurroundedRule):
     severity = Severity.WARNING
     since = "0.1.0"
     wants = (LeftBehind,)
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report."""
+        return f"{quoted(broken.attribute)} does not move with the model: it is not a buffer"
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the attributes that are stored at the node."""

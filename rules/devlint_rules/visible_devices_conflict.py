@@ -7,6 +7,7 @@ from devlint.diagnostics import Severity
 from devlint.facts import VisibilityConflict, VisibilityProblem
 from devlint.rule import OperationRule
 
+from devlint_rules.support.headlines import Broken
 from devlint_rules.support.messages import quoted, story
 
 _NONE = "No CUDA GPUs are available"
@@ -57,6 +58,11 @@ class VisibleDevicesConflict(OperationRule):
     severity = Severity.WARNING
     since = "0.1.0"
     wants = (VisibilityConflict,)
+
+    @classmethod
+    def headline(cls, broken: Broken) -> str:
+        """Return the sentence of a report."""
+        return f"`CUDA_VISIBLE_DEVICES` hides what {quoted(broken.operation)} uses, or is set too late"
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the conflicts with CUDA_VISIBLE_DEVICES at the node."""

@@ -80,7 +80,9 @@ def differences(file: Path, codes: dict[str, str]) -> Iterator[str]:
     reported |= {
         (each.line, code_of(one)) for one in found for each in one.requirement.chain if each.path == source.display
     }
-    reported |= {(place.line, code) for one in found for code, place in causes_of(one) if place.path == source.display}
+    reported |= {
+        (place.line, code) for one in found for code, place, _ in causes_of(one) if place.path == source.display
+    }
     at_operation = {(place_of(one).line, code_of(one)) for one in found}
     missed = [claim for program in fixture.programs for claim in program.missed]
     claims = [

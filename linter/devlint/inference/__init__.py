@@ -16,13 +16,13 @@ Worked example. The body of `scaled` alone breaks nothing; its second caller bre
     ... scaled(torch.ones(3))
     ... scaled(torch.ones(3, device="cuda:0"))
     ... ''')
-    ['4: DEV103 `*`: tensor on cuda:0, tensor on cpu']
+    ['4: DEV103 `*`: the CPU, the GPU']
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,7 +32,7 @@ from devlint.project import Project
 from devlint.torchlib import catalogue
 
 if TYPE_CHECKING:
-    from devlint.diagnostics import Diagnostic
+    from devlint.facts import Broken
     from devlint.project import Source
 
 
@@ -77,23 +77,21 @@ class Inference:
         self._solver = Solver(project, catalogue.load(signatures), self._claims)
         self._solver.devices = devices
 
-    def diagnostics(
-        self, source: Source, names: Mapping[str, str], least: Certainty = Certainty.ON_ACCELERATOR
-    ) -> list[Diagnostic]:
-        """Return the reports on one file, whose callers may be in any file of the project.
+    def broken(self, source: Source, least: Certainty = Certainty.ON_ACCELERATOR) -> list[Broken]:
+        """Return the broken requirements of one file, whose callers may be in any file of the project.
 
         Args:
             source: the file.
-            names: the names of the wanted rules, by code.
             least: the least certainty of a wanted report.
         """
-        from devlint.inference.verdict.reports import diagnostics
+        from devlint.inference.verdict.reports import told
+        from devlint.inference.verdict.told import Texts
 
         members = [each for path in self._project.members if (each := self._readable(path)) is not None]
         found = self._solver.check([*members, source])
         if least is Certainty.POSSIBLE:
             found += self._solver.of_clients()
-        return diagnostics(found, source.display, source.text, names)
+        return told(found, source.display, Texts({each.display: each.text for each in (*members, source)}))
 
     def seen(self, source: Source) -> Iterator[Seen]:
         """Yield the values in a file that was checked: what `reveal_device` shows, and all that were watched."""
@@ -124,9 +122,10 @@ def check_text(text: str, families: str = "124") -> list[str]:
         text: of the program.
         families: the first digits of the codes that are wanted.
     """
+    from devlint.inference.verdict.reports import operations
+
     with tempfile.TemporaryDirectory() as folder:
         project = Project(Path(folder))
         source = project.put(Path(folder) / "program.py", text.encode())
-        codes = {f"DEV{family}{number:02}": "" for family in families for number in range(100)}
-        found = Inference(project).diagnostics(source, codes, Certainty.POSSIBLE)
-    return [f"{one.place.line}: {one.code} {one.message}" for one in found]
+        found = Inference(project).broken(source, Certainty.POSSIBLE)
+    return list(operations([one for one in found if one.code[3] in families]))

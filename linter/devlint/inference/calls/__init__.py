@@ -22,5 +22,5 @@ symbol `where` for the device. The call writes the effect into `box`, with `cuda
     ... place(box, "cuda:0")
     ... box["x"] + torch.ones(3, device="cpu")
     ... ''')
-    ['7: DEV101 `+`: tensor on cuda:0, tensor on cpu']
+    ['7: DEV101 `+`: the CPU, the GPU']
 """

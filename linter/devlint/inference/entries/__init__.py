@@ -26,5 +26,5 @@ the CPU:
     ...     def forward(self, x):
     ...         return torch.relu(x) + torch.ones(3, device="cpu")
     ... ''')
-    ['5: DEV103 `+`: tensor on accelerator, tensor on cpu']
+    ['5: DEV103 `+`: the CPU, the GPU']
 """

@@ -24,5 +24,5 @@ requirement of `+`:
     ... scaled(torch.ones(3), False)
     ... scaled(torch.ones(3), True)
     ... ''')
-    ['6: DEV101 `+`: tensor on cuda:0, tensor on cpu']
+    ['6: DEV101 `+`: the CPU, the GPU']
 """

@@ -23,5 +23,5 @@ Worked example. A signature describes `torch.cat`; handlers describe `list.appen
     ...     parts.append(torch.ones(3, device="cuda:0"))
     ...     torch.cat(parts)
     ... ''')
-    ['6: DEV101 `torch.cat`: tensor on cpu, tensor on cuda:0']
+    ['6: DEV101 `torch.cat`: the CPU, the GPU']
 """

@@ -23,7 +23,7 @@ test in a caller discharges it. An entry judges it on a machine with one acceler
     ...     placed(torch.ones(3), "cuda")
     ... placed(torch.ones(3), "cuda:1")
     ... ''', "3")
-    ['4: DEV302 `to` needs cuda:1, which this program may not find']
+    ['4: DEV302 `x.to`: cuda:1, cuda:1']
 
 Worked example, `x + torch.ones(3)` for a parameter `x` whose device is the symbol `d`:
 

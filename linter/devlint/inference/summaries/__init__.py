@@ -24,5 +24,5 @@ Worked example. `moved` is recursive. For a caller that does not know `n`, the f
     ...     return moved(n - 1, x.to("cuda:0"))
     ... moved(3, torch.ones(3)) + torch.ones(3, device="cpu")
     ... ''')
-    ['7: DEV101 `+`: tensor on cuda:0, tensor on cpu']
+    ['7: DEV101 `+`: the CPU, the GPU']
 """

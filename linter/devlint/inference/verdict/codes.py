@@ -93,18 +93,15 @@ def place_of(finding: Finding) -> Place:
     return finding.requirement.place
 
 
-def causes_of(finding: Finding) -> Iterator[tuple[str, Place]]:
-    """Yield the code and the place of each store that keeps a participant of a finding unregistered."""
+def causes_of(finding: Finding) -> Iterator[tuple[str, Place, str]]:
+    """Yield the code, the place and the attribute of each store that keeps a participant of a finding unregistered."""
     for owner, name, how in _stayed(finding):
         if how is NOT_PASSED and isinstance(owner, Source):
-            yield NOT_PASSED_ON, owner.place
-        place = (
-            stored_at(owner.code, str(name.value))
-            if isinstance(owner, ClassValue) and isinstance(name, Constant)
-            else None
-        )
+            yield NOT_PASSED_ON, owner.place, ""
+        kept = str(name.value) if isinstance(name, Constant) else ""
+        place = stored_at(owner.code, kept) if isinstance(owner, ClassValue) and kept else None
         if place is not None and how is not STATE:
-            yield UNREGISTERED_MODULES if how is PART else UNREGISTERED_TENSOR, place
+            yield UNREGISTERED_MODULES if how is PART else UNREGISTERED_TENSOR, place, f"self.{kept}"
 
 
 def _stayed(finding: Finding) -> Iterator[tuple[Value, Value, Value]]:
