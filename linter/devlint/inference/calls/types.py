@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from devlint.inference.state.containers import may_be_absent
 from devlint.inference.state.frame import Frame
 from devlint.inference.state.where import is_module
 from devlint.inference.stubs import MODULE_CLASS, TENSOR_CLASS
@@ -130,13 +131,15 @@ def has_attribute(frame: Frame, value: Value, name: Value) -> Value:
             TENSOR_CLASS, name.value
         )
         return constant(bool(is_known))
+    held = frame.heap.get(value, attribute(name.value))
+    if held is not None and not may_be_absent(held):
+        return TRUE
     if isinstance(value, Instance) and isinstance(value.of, ClassValue):
-        held = frame.heap.get(value, attribute(name.value))
-        if value.of.code.lookup(name.value) is not None or (held is not None and not _may_be_absent(held)):
+        if value.of.code.lookup(name.value) is not None:
             return TRUE
         is_closed = not value.of.code.is_open and not value.of.code.libraries
         return FALSE if is_closed and held is None else NUMBER
-    if is_symbolic(value):
+    if is_symbolic(value) and held is None:
         made = term("hasattr", value, name)
         return NUMBER if made is UNKNOWN else made
     return NUMBER
@@ -164,7 +167,3 @@ def has_device(frame: Frame, value: Value) -> Value:
 
 def _is_of_torch(name: str) -> bool:
     return name.startswith("torch.nn.")
-
-
-def _may_be_absent(value: Value) -> bool:
-    return isinstance(value, (Alternatives, Term)) or value is UNKNOWN
