@@ -52,6 +52,9 @@ def apply(frame: Frame, summary: Summary, puts_in: Substitution, span: ir.Span) 
     for each in summary.kinds:
         prove(frame, puts_in.value(each))
     requirements = [puts_in.requirement(each) for each in summary.requirements]
+    for requirement in requirements:
+        if requirement is not None:
+            hand_on(frame, requirement, span)
     value = puts_in.value(summary.returns)
     holds = [as_test(puts_in.value(each)) for each in summary.holds]
     effects = [_effect(puts_in, each) for each in summary.effects]
@@ -59,9 +62,6 @@ def apply(frame: Frame, summary: Summary, puts_in: Substitution, span: ir.Span) 
     made = copies.of((summary.returns, *[each.value for each in summary.effects]))
     if frame.body.function is None:
         copies.look_at_all(made)
-    for requirement in requirements:
-        if requirement is not None:
-            hand_on(frame, requirement, span)
     if summary.returns is BOTTOM:
         if not summary.is_endless or frame.body.function is not None:
             frame.is_endless = frame.is_endless or summary.is_endless
