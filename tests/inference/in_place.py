@@ -69,8 +69,8 @@ class InPlace(Solver):
         return super().global_value(_OUTER.get(frame, frame), symbol)
 
 
-_SOURCE = re.compile(r"earlier\([^()]*\)|[^ (]*\.py(?::\d+){4}|[^ (]*#source")
-"""What decided a device: which of several operands is told is no part of the law."""
+_SOURCE = re.compile(r"earlier\([^()]*\)|[^ (]*\.py(?::\d+){4}|[^ (]*#source|(?<=, None, )None(?=\))")
+"""What decided a device: which of several operands is told, or none, is no part of the law."""
 
 
 def _without_sources(text: str) -> str:
