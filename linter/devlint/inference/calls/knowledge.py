@@ -7,7 +7,7 @@ from typing import Final
 from devlint.inference.state.containers import is_true
 from devlint.inference.state.frame import Frame
 from devlint.inference.values.data import CODE, TRUTH, Code, Question
-from devlint.inference.values.folding import COMPARISONS, truth
+from devlint.inference.values.folding import is_answerable, truth
 from devlint.inference.values.objects import (
     LIBRARY,
     MODULE,
@@ -23,9 +23,6 @@ from devlint.inference.values.tensors import Alternatives
 from devlint.inference.values.terms import (
     ABSENT,
     NONE,
-    REPLACED,
-    Root,
-    Symbol,
     Term,
     Value,
     is_symbolic,
@@ -46,27 +43,6 @@ def truth_of(frame: Frame, value: Value) -> bool | None:
         answer = frame.ask(Question(TRUTH, value))
         known = answer if isinstance(answer, bool) else None
     return known
-
-
-def is_answerable(value: Value) -> bool:
-    """Whether a caller may know something of a term: whether it is made of a symbol that a caller replaces.
-
-    It knows nothing of a comparison with an unknown result, and of several values if it knows nothing of one of them.
-    """
-    if isinstance(value, Root):
-        return value.kind in REPLACED
-    if isinstance(value, Symbol):
-        return value.root.kind in REPLACED
-    if isinstance(value, Term):
-        if value.operator in COMPARISONS:
-            return _is_answerable_as_a_whole(value.arguments)
-        return any(map(is_answerable, value.arguments))
-    return isinstance(value, Alternatives) and _is_answerable_as_a_whole(value.options)
-
-
-def _is_answerable_as_a_whole(values: tuple[Value, ...]) -> bool:
-    open_ones = [each for each in values if is_symbolic(each) or isinstance(each, Alternatives)]
-    return bool(open_ones) and all(map(is_answerable, open_ones))
 
 
 def code_of(frame: Frame, value: Value) -> Code | None:

@@ -29,6 +29,7 @@ from devlint.inference.values.terms import (
     Symbol,
     Term,
     Value,
+    is_symbolic,
     root,
     root_of,
     symbol,
@@ -109,7 +110,15 @@ def is_open(requirement: Requirement) -> bool:
 
 
 def is_decidable(where: Value) -> bool:
-    """Whether a device may become known: it is none, and not the device of an unknown result."""
+    """Whether a device may become known: it is none, and does not rest on unknown results alone.
+
+    One of several differs from another device only if each of them does.
+    """
+    if isinstance(where, Alternatives):
+        return all(map(is_decidable, where.options))
+    if isinstance(where, Term):
+        parts = where.arguments[1:] if where.operator == "ite" else filter(is_symbolic, where.arguments)
+        return any(map(is_decidable, parts))
     top = root_of(where)
     return where is not UNKNOWN and where is not NO_DEVICE and (top is None or top.kind != UNKNOWN_RESULT)
 

@@ -13,7 +13,7 @@ from devlint.inference.state.where import device_of, rank_of, source_of
 from devlint.inference.values import ranks
 from devlint.inference.values.data import LENGTH, Code, Question
 from devlint.inference.values.devices import possible
-from devlint.inference.values.folding import CODE
+from devlint.inference.values.folding import CODE, is_answerable
 from devlint.inference.values.joins import either, join, join_all
 from devlint.inference.values.objects import DICT, ENVIRONMENT, LIST, MODULE, SET, Instance
 from devlint.inference.values.tensors import (
@@ -53,7 +53,6 @@ from devlint.inference.values.terms import (
     Value,
     constant,
     element,
-    is_free,
     is_symbolic,
     root_of,
     symbol,
@@ -141,7 +140,7 @@ def any_value(frame: Frame, owner: Value) -> Value:
 def keys(frame: Frame, owner: Value) -> tuple[tuple[Value, Value], ...] | None:
     """Return the keys and values of a dictionary, if all are known."""
     found = content(frame, owner)
-    held = frame.ask(Question(LENGTH, found.base)) if is_symbolic(found.base) else None
+    held = frame.ask(Question(LENGTH, found.base)) if is_answerable(found.base) else None
     if isinstance(held, tuple) and not isinstance(held, Code):
         below = {key: symbol(found.base, element(key)) for key in held}  # type: ignore[arg-type]
         found = row(NONE, tuple({**below, **dict(found.entries)}.items()))
@@ -179,9 +178,7 @@ def elements(frame: Frame, value: Value) -> tuple[Value, ...] | None:
     if isinstance(value, Instance):
         known = keys(frame, value) if value.kind == DICT else None
         return None if known is None else tuple([key for key, _ in known])
-    top = root_of(value)
-    is_callers = is_symbolic(value) and (top is None or not is_free(top))
-    if is_callers and not frame.heap.fields(value):
+    if is_symbolic(value) and is_answerable(value) and not frame.heap.fields(value):
         length = frame.ask(Question(LENGTH, value))
         if isinstance(length, tuple) and not isinstance(length, Code):
             return length

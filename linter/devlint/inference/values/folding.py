@@ -41,10 +41,12 @@ from devlint.inference.values.terms import (
     INPUT,
     NONE,
     NUMBER,
+    REPLACED,
     TRUE,
     UNKNOWN,
     Constant,
     Root,
+    Symbol,
     Term,
     Value,
     asked,
@@ -122,6 +124,28 @@ def truth(value: Value) -> bool | None:
         then, orelse = truth(value.arguments[1]), truth(value.arguments[2])
         return then if then is orelse else None
     return None
+
+
+def is_answerable(value: Value) -> bool:
+    """Whether a caller may know something of a term: whether it is made of a symbol that a caller replaces.
+
+    It knows nothing of a comparison with an unknown result, and of several values if it knows nothing of one of them.
+    """
+    if value.is_answerable is None:
+        value.is_answerable = _is_answerable(value)
+    return value.is_answerable
+
+
+def _is_answerable(value: Value) -> bool:
+    if isinstance(value, Root):
+        return value.kind in REPLACED
+    if isinstance(value, Symbol):
+        return is_answerable(value.root)
+    if isinstance(value, Term) and value.operator not in COMPARISONS:
+        return any(map(is_answerable, value.arguments))
+    parts = value.arguments if isinstance(value, Term) else value.options if isinstance(value, Alternatives) else ()
+    open_ones = [each for each in parts if is_symbolic(each) or isinstance(each, Alternatives)]
+    return bool(open_ones) and all(map(is_answerable, open_ones))
 
 
 def is_text(value: Value) -> bool:

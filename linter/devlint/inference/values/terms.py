@@ -22,14 +22,16 @@ class Value:
     Attributes:
         nodes: its number of terms and leaves.
         is_fixed: whether it is the same for every caller: it has no symbol that a caller replaces, and no site.
+        is_answerable: whether a caller may know something of it; None if nobody has asked (see `folding`).
     """
 
-    __slots__ = ("_text", "is_fixed", "nodes")
+    __slots__ = ("_text", "is_answerable", "is_fixed", "nodes")
 
     def __init__(self, nodes: int = 1, is_fixed: bool = True) -> None:
         self._text = ""
         self.nodes = nodes
         self.is_fixed = is_fixed
+        self.is_answerable: bool | None = None
 
     @property
     def text(self) -> str:
@@ -47,7 +49,7 @@ class Value:
 
 def all_fixed(values: tuple[Value, ...]) -> bool:
     """Whether all of some values are the same for every caller."""
-    return all(each.is_fixed for each in values)
+    return all([each.is_fixed for each in values])
 
 
 @final
@@ -368,9 +370,3 @@ def asked(value: Value) -> Value:
     """Return an unknown number or truth value that is read from a known tensor, such as `x.item()`."""
     found = term("asked", value)
     return NUMBER if found is UNKNOWN else found
-
-
-def is_free(value: Value) -> bool:
-    """Whether a symbol begins where no caller puts a value."""
-    top = root_of(value)
-    return top is not None and top.kind not in REPLACED
