@@ -33,6 +33,7 @@ from devlint.torchlib import catalogue
 
 if TYPE_CHECKING:
     from devlint.facts import Broken
+    from devlint.inference.values.data import Finding
     from devlint.project import Source
 
 
@@ -76,6 +77,7 @@ class Inference:
         self._claims = Claims() if watches else None
         self._solver = Solver(project, catalogue.load(signatures), self._claims)
         self._solver.devices = devices
+        self._found: tuple[tuple[list[Source], Certainty], list[Finding]] | None = None
 
     def broken(self, source: Source, least: Certainty = Certainty.ON_ACCELERATOR) -> list[Broken]:
         """Return the broken requirements of one file, whose callers may be in any file of the project.
@@ -88,10 +90,11 @@ class Inference:
         from devlint.inference.verdict.told import Texts
 
         members = [each for path in self._project.members if (each := self._readable(path)) is not None]
-        found = self._solver.check([*members, source])
-        if least is Certainty.POSSIBLE:
-            found += self._solver.of_clients()
-        return told(found, source.display, Texts({each.display: each.text for each in (*members, source)}))
+        asked = (members if source in members else [*members, source]), least
+        if self._found is None or self._found[0] != asked:
+            found = self._solver.check(asked[0])
+            self._found = asked, [*found, *(self._solver.of_clients() if least is Certainty.POSSIBLE else ())]
+        return told(self._found[1], source.display, Texts({each.display: each.text for each in asked[0]}))
 
     def seen(self, source: Source) -> Iterator[Seen]:
         """Yield the values in a file that was checked: what `reveal_device` shows, and all that were watched."""

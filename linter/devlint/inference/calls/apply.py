@@ -37,14 +37,25 @@ from devlint.inference.values.terms import (
 RETURNED: Final = "<returned>"
 """The name of the result while the effects of a call replace tensors in all names."""
 
+MOST_APPLIED: Final = 2
+"""How many times a frame applies summaries of one body inside of each other."""
+
 
 def call_function(frame: Frame, called: Function, arguments: Arguments, span: ir.Span) -> Value:
-    """Call a function of the project: apply its effects and return its result."""
+    """Call a function of the project: apply its effects and return its result.
+
+    The result of a property or of `__getitem__` may be the one of another object, and so on without an end in sight.
+    """
+    applying, one = frame.engine.applying, (frame, called.body)
+    if applying.count(one) >= MOST_APPLIED:
+        return frame.unknown("call", span)
     frame.engine.demand.call(frame.body, called.body)
     given = bound(frame, called.body, called.environment, arguments)
     puts_in = Substitution(frame, given, span)
-    summary = frame.engine.summary(called.body, puts_in)
-    return apply(frame, summary, puts_in, span)
+    applying.append(one)
+    value = apply(frame, frame.engine.summary(called.body, puts_in), puts_in, span)
+    applying.pop()
+    return value
 
 
 def apply(frame: Frame, summary: Summary, puts_in: Substitution, span: ir.Span) -> Value:

@@ -111,7 +111,7 @@ def try_(frame: Frame, instruction: ir.Try) -> None:
     After means before the `raise` or `return` at its end.
     """
     before, known = frame.state.fork(), len(frame.requirements)
-    leaves = isinstance(instruction.body[-1], (ir.Raise, ir.Return))
+    leaves = bool(instruction.body) and isinstance(instruction.body[-1], (ir.Raise, ir.Return))
     block(frame, instruction.body[:-1] if leaves else instruction.body)
     last = len(frame.requirements)
     raised = before if not frame.is_live else before.fork().joined(frame.state.fork())

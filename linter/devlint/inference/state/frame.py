@@ -205,6 +205,7 @@ class Engine:
         demand: what the project's own code calls, makes, moves and hands over.
         options: the defaults of the options of each parser by name; UNKNOWN for an option that is added twice.
         devices: how many CUDA devices the machine has; None: any number.
+        applying: the summaries that are being applied, each with the frame of its caller.
     """
 
     def __init__(self, stubs: Stubs, recorder: Recorder | None = None) -> None:
@@ -216,6 +217,7 @@ class Engine:
         self.demand = Demand()
         self.options: dict[Value, dict[str, Value]] = {}
         self.devices: int | None = None
+        self.applying: list[tuple[Frame, Body]] = []
 
     def call(self, frame: Frame, callee: Value, arguments: Arguments, span: ir.Span) -> Value:
         """Execute a call and return its result."""
