@@ -49,7 +49,7 @@ class Value:
 
 def all_fixed(values: tuple[Value, ...]) -> bool:
     """Whether all of some values are the same for every caller."""
-    return all([each.is_fixed for each in values])
+    return all(each.is_fixed for each in values)
 
 
 @final
