@@ -475,8 +475,9 @@ class Side:
     Attributes:
         name: as the text names it, shortened; "" for a value that is no operand in the text.
         place: where the operation names it; None likewise.
-        where: its device in words: "the CPU", "the GPU", "cuda:1"; "" for none.
-        decided, how: the place that decided its device, if one did, and what it does: "moved", "created" or "".
+        where: its device in words, such as "the CPU" or "cuda:1"; "" for none.
+        decided: the place that decided its device; None for none.
+        how: what the operation there does with the value, "moved" or "created"; else "".
         is_module: it is a module, and not a tensor.
     """
 
