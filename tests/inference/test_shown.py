@@ -73,3 +73,16 @@ def test_a_change_of_a_caller_changes_the_reports_on_what_it_calls(tmp_path: Pat
         settings = Settings((str(tmp_path),), engine="inference")
         found = run(settings, cache=user_cache(settings)).outcome.diagnostics
         assert [each.place.line for each in found if each.place.file.endswith("called.py")] == lines
+
+
+def test_a_package_imports_a_file_of_its_own_by_its_full_name(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("from package import inner\n")
+    (tmp_path / "package" / "inner.py").write_text("import torch\n\ndef scaled(x):\n    return x * torch.ones(3)\n")
+    (tmp_path / "caller.py").write_text(
+        "import torch\nfrom package import inner\ninner.scaled(torch.ones(3, device='cuda:0'))\n"
+    )
+    settings = Settings((str(tmp_path),), isolated=True, engine="inference")
+    found = run(settings, cache=user_cache(settings)).outcome.diagnostics
+    assert [each.place.line for each in found if each.code == "DEV103"] == [4]

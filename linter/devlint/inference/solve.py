@@ -378,7 +378,7 @@ class Solver(Engine):
         target = self._files.find(name, importer.source) if name else None
         if not member:
             return self.stubs.named(name) if target is None else self._module(target)
-        if target is not None and member in target.code.scope.local_names:
+        if target is not None and target.code is not file and member in target.code.scope.local_names:
             self._run(target)
             return self._seen_from_outside(frame, target, member)
         inner = self._files.find(f"{name}.{member}", importer.source) if name else None

@@ -283,7 +283,7 @@ def _rank_of_term(frame: Frame, value: Term) -> Value:
         return either(test, rank_of(frame, then), rank_of(frame, orelse))
     if value.operator == "asked":
         return constant(0)
-    if value.operator in ARITHMETIC or value.operator in COMPARISONS:
+    if value.operator in ARITHMETIC or value.operator in COMPARISONS or value.operator == "neg":
         return ranks.highest(*[rank_of(frame, each) for each in value.arguments])
     return term("rank_of", value)
 
