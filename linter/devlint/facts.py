@@ -475,7 +475,8 @@ class Side:
     Attributes:
         name: as the text names it, shortened; "" for a value that is no operand in the text.
         place: where the operation names it; None likewise.
-        where: its device in words, such as "the CPU" or "cuda:1"; "" for none.
+        where: its device in words, such as "the CPU" or "cuda:1"; "" for none. A text that names no device stands in
+            quotes.
         decided: the place that decided its device; None for none.
         how: what the operation there does with the value, "moved" or "created"; else "".
         is_module: it is a module, and not a tensor.
@@ -501,6 +502,7 @@ class Broken:
         culprit: the value to change.
         other: the value beside it; without a name, if the operation itself asks for a device.
         level: "certain", "on-accelerator", "likely" or "possible".
+        machine: where the operation fails, "on a GPU" or "with two GPUs".
         attribute: the attribute that keeps the culprit unregistered, as `self.scale`; "" for none.
         calls: those that lead to the operation, outermost first.
     """
@@ -512,13 +514,12 @@ class Broken:
     culprit: Side
     other: Side
     level: str
+    machine: str
     attribute: str = ""
     calls: tuple[Place, ...] = ()
 
     @property
     def fails(self) -> str:
-        """The verb of a headline, which shows the level, with the machine on which the operation fails."""
+        """The verb of a headline, which shows the level, with the machine unless the operation fails on each."""
         verb = {"likely": "likely fails", "possible": "may fail"}.get(self.level, "fails")
-        are_two_gpus = "CPU" not in self.culprit.where + self.other.where
-        machine = "" if self.level == "certain" else " with two GPUs" if are_two_gpus else " on a GPU"
-        return verb + machine
+        return verb if self.level == "certain" else f"{verb} {self.machine}"

@@ -25,7 +25,7 @@ def facts(inference: Inference, source: Source, *, occurrences: bool = False) ->
         SyntaxError: the file is no Python.
     """
     text = _Text(source)
-    inference.broken(source)
+    inference.broken(source, ())
     found = list(inference.seen(source))
     revealed = [each for each in found if each.end is None]
     values = {(each.start, each.end): each for each in found if each.end is not None and occurrences}

@@ -427,8 +427,8 @@ class Inspector:
         try:
             if self._settings.engine == "inference":
                 rules = {rule.code: rule for rule in place.selection.rules_for(source.path)}
-                found_there = place.inference.broken(source, place.least)
-                told = [rule_of(rules[one.code]).told(one) for one in found_there if one.code in rules]
+                broken_there = place.inference.broken(source, rules, place.least)
+                told = [rule_of(rules[one.code]).told(one) for one in broken_there]
                 if place.observing:
                     place.facts(source)
                 return self._settled(place, source, told, FileResult(display, digest=source.digest))

@@ -78,8 +78,8 @@ class DataParallelDeviceIds(SurroundedRule):
     def headline(cls, broken: Broken) -> str:
         """Return the sentence of a report."""
         where, needed = broken.culprit.where, broken.other.where
-        if "nowhere" in (where, needed):
-            return f"{quoted(broken.call)} {broken.fails}: its ids are not those of one device each"
+        if not broken.culprit.is_module:
+            return f"{quoted(broken.call)} {broken.fails}: its ids or its output device do not fit"
         return f"{quoted(broken.call)} {broken.fails}: the module is on {where}, not {needed}"
 
     def operation(self, node: cst.CSTNode) -> None:

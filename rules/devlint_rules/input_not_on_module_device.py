@@ -57,4 +57,8 @@ class InputNotOnModuleDevice(ConflictRule):
     @classmethod
     def headline(cls, broken: Broken) -> str:
         """Return the sentence of a report."""
-        return f"{quoted(broken.call)} {broken.fails}: {named(broken.culprit)} is not moved"
+        culprit, other = broken.culprit, broken.other
+        if "the CPU" not in (culprit.where, other.where):
+            places = f"{named(culprit)} is on {culprit.where}, {named(other)} on {other.where}"
+            return f"{quoted(broken.call)} {broken.fails}: {places}"
+        return f"{quoted(broken.call)} {broken.fails}: {named(culprit)} is not moved"

@@ -55,7 +55,7 @@ class InvalidDeviceString(OperationRule):
         """Return the sentence of a report."""
         if not broken.culprit.where:
             return f"{quoted(broken.call)} does not exist: modules have no `device`"
-        return f"`{broken.culprit.where!r}` is not a device: a device is one type and one number"
+        return f"`{broken.culprit.where}` is not a device: a device is one type and one number"
 
     def operation(self, node: cst.CSTNode) -> None:
         """Reports the invalid devices at the node."""

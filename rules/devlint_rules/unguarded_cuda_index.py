@@ -14,6 +14,8 @@ from devlint_rules.support.scopes import SurroundedRule
 _NONE = "No CUDA GPUs are available"
 _TOO_FEW = "CUDA error: invalid device ordinal"
 
+_NUMBERS = {2: "two", 3: "three", 4: "four"}
+
 
 class UnguardedCudaIndex(SurroundedRule):
     """
@@ -64,8 +66,8 @@ class UnguardedCudaIndex(SurroundedRule):
     def headline(cls, broken: Broken) -> str:
         """Return the sentence of a report."""
         where = broken.culprit.where
-        lacks = "fewer than two GPUs" if where.endswith(":1") else "fewer GPUs"
-        lacks = "without a GPU" if where.endswith(":0") else f"with {lacks}"
+        number = int(where.partition(":")[2])
+        lacks = f"with fewer than {_NUMBERS.get(number + 1, number + 1)} GPUs" if number else "without a GPU"
         return f"{quoted(where)} is hard-coded: fails {lacks}"
 
     def operation(self, node: cst.CSTNode) -> None:

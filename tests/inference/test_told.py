@@ -49,3 +49,9 @@ def test_a_report_underlines_operands_inside_of_the_operation(reports: list[Diag
     assert len(labelled) > len(FOLDERS)
     for one in labelled:
         assert all(one.place.holds(label.place) for label in one.labels), one
+
+
+def test_an_empty_text_is_no_missing_attribute(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text('import torch\n\ntorch.device("")\n')
+    found = run(Settings((str(tmp_path),), isolated=True, engine="inference")).outcome.diagnostics
+    assert [one.message for one in found] == ["`''` is not a device: a device is one type and one number"]

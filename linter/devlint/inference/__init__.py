@@ -22,7 +22,7 @@ Worked example. The body of `scaled` alone breaks nothing; its second caller bre
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,6 +34,7 @@ from devlint.torchlib import catalogue
 if TYPE_CHECKING:
     from devlint.facts import Broken
     from devlint.inference.values.data import Finding
+    from devlint.inference.verdict.told import Texts
     from devlint.project import Source
 
 
@@ -77,13 +78,17 @@ class Inference:
         self._claims = Claims() if watches else None
         self._solver = Solver(project, catalogue.load(signatures), self._claims)
         self._solver.devices = devices
-        self._found: tuple[tuple[list[Source], Certainty], list[Finding]] | None = None
+        self._asked: tuple[list[Source], Certainty] | None = None
+        self._found: tuple[list[Finding], Texts]
 
-    def broken(self, source: Source, least: Certainty = Certainty.ON_ACCELERATOR) -> list[Broken]:
+    def broken(
+        self, source: Source, codes: Collection[str], least: Certainty = Certainty.ON_ACCELERATOR
+    ) -> list[Broken]:
         """Return the broken requirements of one file, whose callers may be in any file of the project.
 
         Args:
             source: the file.
+            codes: of the wanted rules.
             least: the least certainty of a wanted report.
         """
         from devlint.inference.verdict.reports import told
@@ -91,10 +96,12 @@ class Inference:
 
         members = [each for path in self._project.members if (each := self._readable(path)) is not None]
         asked = (members if source in members else [*members, source]), least
-        if self._found is None or self._found[0] != asked:
+        if self._asked != asked:
             found = self._solver.check(asked[0])
-            self._found = asked, [*found, *(self._solver.of_clients() if least is Certainty.POSSIBLE else ())]
-        return told(self._found[1], source.display, Texts({each.display: each.text for each in asked[0]}))
+            clients = self._solver.of_clients() if least is Certainty.POSSIBLE else []
+            self._asked = asked
+            self._found = [*found, *clients], Texts({each.display: each.text for each in asked[0]})
+        return told(self._found[0], source.display, codes, self._found[1])
 
     def seen(self, source: Source) -> Iterator[Seen]:
         """Yield the values in a file that was checked: what `reveal_device` shows, and all that were watched."""
@@ -130,5 +137,5 @@ def check_text(text: str, families: str = "124") -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         project = Project(Path(folder))
         source = project.put(Path(folder) / "program.py", text.encode())
-        found = Inference(project).broken(source, Certainty.POSSIBLE)
-    return list(operations([one for one in found if one.code[3] in families]))
+        codes = [f"DEV{family}{number:02}" for family in families for number in range(100)]
+        return list(operations(Inference(project).broken(source, codes, Certainty.POSSIBLE)))

@@ -13,7 +13,7 @@ def quoted(text: str) -> str:
 
 
 def named(side: Side) -> str:
-    """Return the name of a value in backquotes; what it is, for a value without a name."""
+    """Return the name of a value in backquotes. A value without a name gets the words for its kind."""
     if side.name:
         return quoted(side.name)
     return "its module" if side.is_module else "one of its tensors"

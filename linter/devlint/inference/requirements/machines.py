@@ -71,8 +71,8 @@ STARTED: Final = root(MARK, "CUDA has started")
 """A condition of an operation behind the start of CUDA."""
 TOLD_ONCE: Final = frozenset({EXISTS, NAMED})
 """The requirements that a way keeps once for each device: the first one."""
-NO_ATTRIBUTE: Final = constant("")
-"""Names no device: what an object without an attribute `device` gives."""
+NO_ATTRIBUTE: Final = constant("no attribute `device`")
+"""Names no device: what an object without this attribute gives."""
 RAISED: Final = frozenset("Exception BaseException RuntimeError AssertionError AttributeError".split())
 """The errors that tell of a broken requirement."""
 

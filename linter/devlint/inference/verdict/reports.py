@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from devlint.facts import Broken
@@ -12,19 +12,20 @@ from devlint.inference.verdict.codes import causes_of, code_of, place_of
 from devlint.inference.verdict.told import Texts, broken, shortened
 
 
-def told(found: Iterable[Finding], display: str, texts: Texts) -> list[Broken]:
+def told(found: Iterable[Finding], display: str, codes: Collection[str], texts: Texts) -> list[Broken]:
     """Return the broken requirements that reports on one file tell, in order.
 
     Args:
         found: the findings of all files, those of programs first.
         display: the file.
+        codes: of the wanted rules.
         texts: of all files.
     """
     kept: dict[tuple[data.Place, str], Broken] = {}
     of_programs: set[data.Place] = set()
     for finding in found:
         for code, place, attribute in [(code_of(finding), place_of(finding), ""), *causes_of(finding)]:
-            if place.path != display or (place, code) in kept:
+            if place.path != display or code not in codes or (place, code) in kept:
                 continue
             if finding.entry != PROGRAM and place in of_programs:
                 continue  # a client meets the same cause again

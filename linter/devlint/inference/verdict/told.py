@@ -9,6 +9,8 @@ from typing import Final
 from devlint.diagnostics import Place
 from devlint.facts import Broken, Side
 from devlint.inference.calls.attributes import MOVES
+from devlint.inference.libraries.parallel import NOWHERE
+from devlint.inference.requirements.machines import NO_ATTRIBUTE
 from devlint.inference.values import data
 from devlint.inference.values.data import (
     DRAWN,
@@ -21,7 +23,7 @@ from devlint.inference.values.data import (
     Finding,
     Participant,
 )
-from devlint.inference.values.tensors import ACCELERATOR, CPU, Device, Source
+from devlint.inference.values.tensors import ACCELERATOR, CPU, Device, Source, Tuple
 from devlint.inference.values.terms import Constant, Value
 from devlint.inference.verdict.codes import code_of, place_of
 from devlint.inference.verdict.levels import level_of
@@ -87,6 +89,7 @@ def broken(finding: Finding, texts: Texts) -> Broken:
         _side(one, two, texts, has_numbers),
         _side(two, one, texts, has_numbers),
         level_of(finding),
+        "with two GPUs" if _is_gpu(one.device) and _is_gpu(two.device) else "on a GPU",
         calls=tuple([texts.place(each) for each in requirement.chain]),
     )
 
@@ -99,13 +102,18 @@ def _is_second(finding: Finding) -> bool:
     kind, one, two = finding.requirement.kind, finding.one, finding.two
     if kind in (SHARE, READ_INDEX):
         return one.device is not CPU
-    return kind == DRAWN or HOST == one.role != two.role
+    return kind == DRAWN or (one.role == HOST and two.role != HOST)
+
+
+def _is_gpu(where: Value) -> bool:
+    return isinstance(where, Device) and where not in (CPU, NOWHERE)
 
 
 def _side(one: Participant, beside: Participant, texts: Texts, has_numbers: bool) -> Side:
     named = texts.text(one.place) if one.place is not None else ""
     where = _in_words(one.device, beside.device, has_numbers)
-    decided = one.source.place if isinstance(one.source, Source) else None
+    source = one.source.items[0] if isinstance(one.source, Tuple) else one.source  # with devices not passed on
+    decided = source.place if isinstance(source, Source) else None
     return Side(
         shortened(named),
         None if one.place is None else texts.place(one.place),
@@ -127,12 +135,14 @@ def _how(text: str) -> str:
 def _in_words(where: Value, beside: Value, has_numbers: bool) -> str:
     """Return a device in words: a GPU has a number only if two GPUs are involved, or the operation speaks of it."""
     if isinstance(where, Constant):
-        return str(where.value)
+        return "" if where is NO_ATTRIBUTE else repr(where.value)
     if where is CPU:
         return "the CPU"
     if not isinstance(where, Device):
         return next((each for each in names(where) if each != CPU.name), "")
-    are_two = isinstance(beside, Device) and beside is not CPU and beside is not where
+    if where is NOWHERE:
+        return ""
+    are_two = _is_gpu(beside) and beside is not where
     return where.name if (are_two or has_numbers) and where is not ACCELERATOR else "the GPU"
 
 
@@ -145,9 +155,9 @@ def _parsed(text: str) -> ast.expr | None:
 
 def shortened(text: str) -> str:
     """Return the name of a value: its text; of a long one, its function or its last part with `…`."""
-    text = " ".join(text.split())
-    if len(text) <= LONGEST_NAME:
-        return text
+    line = " ".join(text.split())
+    if len(line) <= LONGEST_NAME:
+        return line
     node = _parsed(text)
     if isinstance(node, ast.Call):
         called = ast.get_source_segment(f"({text})", node.func) or ""
